@@ -1,18 +1,20 @@
 """What each rank does in the tests of tamis.torch.distributed: partitioned.py RANK RANKS FILE CASE...
 
-The ranks meet at FILE. Each case is a function of this module. It computes the whole graph on this process alone, and beside it this rank's part. A rank that fails prints
+The ranks meet at FILE. Each case is a function of this module, or of lost_ranks. It computes the whole graph on this process alone, and beside it this rank's part. A rank that fails prints
 its error and ends with 1.
 """
 from __future__ import annotations
 
+import copy
 import datetime
-import os
+import pickle
 import sys
 import time
 
 import torch
 import torch.distributed as dist
 
+import lost_ranks
 import tamis.torch
 from tamis.torch import Pattern, attention, edge_op, fused, graph_attention, message, nn, pyg, sddmm, spmm
 from tamis.torch.distributed import partition
@@ -379,6 +381,74 @@ def checkpointed():
     assert found.dtype == torch.bfloat16 and torch.equal(found, wanted[graph.owned])
 
 
+def mixed_precision():
+    """The backward pass may run within autocast: gradients keep their types."""
+    edges, nodes, _ = GRAPHS["mesh"]()
+    graph, whole = partition(edges, nodes), Pattern.from_edge_index(edges, nodes)
+    here, there = leaves([drawn(nodes, 4, dtype=torch.float32)[graph.owned]]), leaves([drawn(nodes, 4, dtype=torch.float32)])
+    message(whole, "copy_u", there[0], None, "max").square().sum().backward()
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        graph.apply(lambda p, u, v: message(p, "copy_u", u.float(), None, "max").float(), here[0]).square().sum().backward()
+    assert here[0].grad.dtype == torch.float32
+    bound = 64 * torch.finfo(torch.bfloat16).eps * max(1.0, there[0].grad.abs().max().item())  # features were rounded to 16 bits for the maximum
+    assert (here[0].grad - there[0].grad[graph.owned]).abs().max().item() <= bound if graph.owned.numel() else True
+
+
+def ties():
+    """A function whose result has no gradient on one rank, where the others wait for it."""
+    edges, nodes, _ = GRAPHS["mesh"]()
+    graph = partition(edges, nodes)
+    x, = leaves([drawn(nodes, 3)[graph.owned]])
+    out = graph.apply(lambda p, u, v: message(p, "copy_u", u) if RANK else u.new_ones(p.rows, 3), x)
+    assert out.requires_grad == (RANK > 0 or RANKS > 1)
+    if out.requires_grad:
+        out.sum().backward()
+        counts = torch.zeros(nodes, 3, dtype=x.dtype).index_add_(0, edges[0], (graph.owner[edges[1]] != 0).to(x.dtype).unsqueeze(1).expand(-1, 3))
+        close(x.grad, counts[graph.owned], "gradient of what other ranks read")
+
+
+def copies():
+    """Copies of a pattern know the degrees of the whole graph and what its rows and columns are; tensors that a function changes are the caller's."""
+    edges, nodes, _ = GRAPHS["power law"]()
+    graph = partition(edges, nodes)
+    for copied in (copy.deepcopy(graph.pattern), pickle.loads(pickle.dumps(graph.pattern))):
+        assert torch.equal(copied.out_degrees, torch.bincount(edges[0], minlength=nodes)[graph.columns]) and not copied.apart
+    x = drawn(nodes, 3)[graph.owned]
+    refused(ValueError, ["function changed", "in place"], graph.apply, lambda p, u, v: message(p, "copy_u", u.relu_()), x.clone())
+    refused(ValueError, ["function changed", "in place"], graph.apply, lambda p, u, v, e: message(p, "mul", u, e.neg_()), x, edges=drawn(edges.shape[1])[graph.edges])
+    with torch.inference_mode():
+        graph.apply(lambda p, u, v: message(p, "copy_u", u), x.clone())
+
+
+def layers_of_pyg():
+    """Layers of PyTorch Geometric take the same pairs."""
+    from torch_geometric import nn as theirs
+    edges, nodes, _ = GRAPHS["mesh"]()
+    graph, whole = partition(edges, nodes), Pattern.from_edge_index(edges, nodes)
+    features = [drawn(edges.shape[1], 4)]
+    for make, of_edges in ((lambda: theirs.SAGEConv(5, 6), []), (lambda: theirs.GATConv(5, 3, heads=2, edge_dim=4), features), (lambda: theirs.GATv2Conv(5, 3, edge_dim=4), features),
+                           (lambda: theirs.GINEConv(torch.nn.Linear(5, 6), edge_dim=4), features), (lambda: theirs.TransformerConv(5, 3, edge_dim=4), features),
+                           (lambda: theirs.EdgeConv(torch.nn.Linear(10, 3)), [])):
+        torch.manual_seed(4)
+        layer = make().double()
+        compare(graph, whole, lambda g, x, *e: g.layer(layer, x, *e), lambda p, x, *e: layer(x, edges, *e), [drawn(nodes, 5)], edges=of_edges,
+                parameters=list(layer.parameters()), what=f"torch_geometric.nn.{type(layer).__name__}")
+
+
+def released():
+    """A group that was destroyed is nowhere kept."""
+    from tamis.torch import _ranks
+    group = dist.new_group(list(range(RANKS)))
+    partition(*GRAPHS["mesh"]()[:2], group=group)
+    assert group in _ranks._known
+    dist.barrier()
+    dist.destroy_process_group(group)
+    until = time.monotonic() + 60
+    while RANKS > 1 and group in _ranks._known and time.monotonic() < until:
+        time.sleep(0.1)
+    assert RANKS == 1 or group not in _ranks._known
+
+
 # ------------------------------------------------------------------------------ what is wrong
 
 
@@ -427,67 +497,35 @@ def refusals():
     assert torch.equal(graph.exchange(x), drawn(nodes, 4)[graph.columns])
 
 
-def die():
-    with open(f"{sys.argv[3]}.killed", "w") as file:
-        file.write(str(time.monotonic()))
-    os.kill(os.getpid(), 9)
-
-
-def a_graph():
+def mistakes():
+    """The same, of calls that compute nothing in parts, that ranks would mix up, or that only one rank cannot do."""
     edges, nodes, _ = GRAPHS["mesh"]()
-    graph = partition(edges, nodes, owner="ranges", timeout=60)
-    return graph, drawn(nodes, 4)[graph.owned]
-
-
-def killed():
-    """Rank 1 is killed between two steps; the others wait in an exchange."""
-    graph, x = a_graph()
-    for step in range(4):
-        if step == 3 and RANK == 1:
-            die()
-        graph.exchange(x)
-
-
-def killed_backward():
-    graph, x = a_graph()
-    out = graph.exchange(x.requires_grad_())
-    if RANK == 1:
-        die()
-    out.sum().backward()
-
-
-def killed_elsewhere():
-    """The others do not come to a call of ours."""
-    a_graph()
-    if RANK == 1:
-        die()
-    time.sleep(60)
-
-
-def killed_far_away():
-    """The same, where each rank is a machine of its own: the store tells them."""
-    from tamis.torch import _ranks
-    own = _ranks._this_process
-    _ranks._this_process = lambda: own()._replace(machine=f"machine {RANK // 2}")
-    killed_elsewhere()
-
-
-def ends_early():
-    """Rank 1 ends by itself, while the others wait for it."""
-    graph, x = a_graph()
-    if RANK == 1:
-        return True
-    graph.exchange(x)
-
-
-def absent():
-    """Rank 1 does something else."""
-    edges, nodes, _ = GRAPHS["mesh"]()
-    graph = partition(edges, nodes, owner="ranges", timeout=8)
-    if RANK == 1:
-        time.sleep(30)
-        return
-    graph.exchange(drawn(nodes, 4)[graph.owned])
+    last, wrong = RANKS - 1, RANK == RANKS - 1
+    graph = partition(edges, nodes)
+    x = drawn(nodes, 4)[graph.owned]
+    many = [x[:, :1]] * 60
+    refused(ValueError, ["float64", "float32"], graph.exchange, *([one.float() for one in many] if wrong else many))
+    refused(ValueError, ["step", "features"], graph.exchange, *many[1:], x[:, :2] if wrong else x[:, :1])  # beyond what a message shows
+    refused(ValueError, ["gather", "graph "], *((graph.gather, x) if wrong else (graph.exchange, x)))
+    refused(ValueError, ["gather", "graph "], *((partition, edges, nodes) if wrong else (graph.exchange, x)))
+    refused(ValueError, [f"rank {last}", "device = 'cuda:77'"], partition, edges, nodes, device="cuda:77" if wrong else "cpu")
+    refused(ValueError, [f"rank {last}", "timeout = -1"], partition, edges, nodes, timeout=-1 if wrong else None)
+    refused(ValueError, ["rank 0", "torch.sparse_coo"], graph.scatter, drawn(nodes, 2).to_sparse() if RANK == 0 else None)
+    refused(ValueError, [f"rank {last}", "torch.sparse_coo"], graph.gather, x.to_sparse() if wrong else x)
+    refused(TypeError if wrong else ValueError, ["torch.sparse_coo"], graph.exchange, x.to_sparse() if wrong else x)
+    refused(TypeError, ["complex128", "view_as_real"], graph.exchange, x.to(torch.complex128))
+    assert partition(edges, nodes, timeout=50)._link.timeout == 50 and partition(edges, nodes)._link.timeout is None and graph._link.timeout is None
+    for layer in (pyg.GENConv(4, 4), pyg.GINConv(torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.BatchNorm1d(4)))):
+        refused(ValueError, ["BatchNorm", "SyncBatchNorm"], graph.layer, layer.double(), x)
+        graph.layer(layer.eval(), x)  # by what was learnt, of each node
+    refused(ValueError, ["x is a pair"], graph.layer, pyg.GatedGraphConv(4, 2).double(), x)
+    between = partition(edges, nodes, owner=torch.arange(nodes) % RANKS, column_owner=(torch.arange(nodes) + 1) % RANKS)
+    u = drawn(nodes, 4)[between.columns[:between.columns.numel() - between.ghosts.numel()]]
+    v, layer = drawn(nodes, 4)[between.owned], pyg.GATConv((4, 4), 3).double()
+    refused(ValueError, ["add_self_loops=False"], between.layer, layer, (u, v))
+    refused(ValueError, ["add_self_loops=False"], between.apply, lambda p, u, v: layer((u, v), p), u, v)
+    refused(ValueError, ["add_self_loops=False"], between.pattern.add_self_loops)
+    assert torch.equal(graph.exchange(x), drawn(nodes, 4)[graph.columns])
 
 
 def main():
@@ -498,7 +536,7 @@ def main():
     dist.init_process_group("gloo", init_method=f"file://{sys.argv[3]}", rank=RANK, world_size=RANKS, timeout=datetime.timedelta(seconds=120))
     for case in sys.argv[4:]:
         began = time.monotonic()
-        if globals()[case]():
+        if getattr(lost_ranks, case)(RANK) if hasattr(lost_ranks, case) else globals()[case]():
             return
         print(f"rank {RANK}: {case} in {time.monotonic() - began:.1f} s", flush=True)
     dist.barrier()

@@ -143,14 +143,14 @@ class Watch:
         self._clear()
 
     def _say_how(self, failed: bool) -> None:
-        """Write why this rank ends into its file, for as long as others need to see it, and into the store."""
+        """Write why this rank ends into its file, for as long as others need to see it, and into the store; take the file away if it ends well."""
         own = self._processes[self._rank]
         why = self.reason or self.ended or f"{self._named(self._rank)} was killed or failed"
         if failed and self._here:
             with contextlib.suppress(OSError), open(own.file, "w", encoding="utf-8") as file:
                 file.write(why)
             self._stale.append((own.file, time.monotonic()))
-        elif not failed:
+        else:
             _remove(own.file)
         self._publish(self._rank, why if failed else "")
 
