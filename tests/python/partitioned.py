@@ -1,7 +1,7 @@
 """What each rank does in the tests of tamis.torch.distributed: partitioned.py RANK RANKS FILE CASE...
 
-The ranks meet at FILE. Each case is a function of this module, or of lost_ranks. It computes the whole graph on this process alone, and beside it this rank's part. A rank that fails prints
-its error and ends with 1.
+The ranks meet at FILE. Each case is a function of this module, or of lost_ranks. It computes the whole graph on this process alone, and beside it this rank's part. A
+rank that fails prints its error and ends with 1.
 """
 from __future__ import annotations
 
@@ -446,7 +446,8 @@ def released():
     until = time.monotonic() + 60
     while RANKS > 1 and group in _ranks._known and time.monotonic() < until:
         time.sleep(0.1)
-    assert RANKS == 1 or group not in _ranks._known
+    partition(*GRAPHS["mesh"]()[:2])
+    assert group not in _ranks._known
 
 
 # ------------------------------------------------------------------------------ what is wrong

@@ -92,7 +92,8 @@ class _Pack(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: Optional[Tensor], *others: Optional[Tensor]) -> Any:
         flight, count = ctx.flight, len(ctx.needs_input_grad) - 1
-        link, made = flight.link, []
+        link = flight.link
+        made: list[Optional[Tensor]] = []
         back = flight.landed()
         if back is not None:
             grad = back

@@ -166,6 +166,10 @@ class Watch:
         self._told = self._told or self.ended is not None
         return self.ended
 
+    def knows(self) -> None:
+        """Do not end a process whose program has been told already."""
+        self._told = True
+
     def _run(self) -> None:
         killed = False
         while not killed and (self._here or self._away) and not self._stop.wait(LOOK):
@@ -257,7 +261,7 @@ class Ranks:
             raise _errors.ArgumentError("group: this process is not in it, and only its ranks call this")
         backends = _backends(group)
         self.nccl = backends.get("cuda") == "nccl"
-        self._of = dist.get_process_group_ranks(group)
+        self._of = list(dist.get_process_group_ranks(group))
         self.control: Any = group if "cpu" in backends else dist.new_group(self._of, timeout=_timeout_of(group), backend="gloo", use_local_synchronization=True)
         self.timeout: Optional[float] = None  # of the graph that calls
         self.graphs = 0  # that were made on this group
@@ -285,9 +289,9 @@ class Ranks:
 
     def check(self) -> None:
         """Raise an error if a rank has ended, or moves other rows."""
+        ended = None if self._watch is None else self._watch.say()
         if self._differs is not None:
             raise _errors.ArgumentError(f"{self._differs}. Rows may have moved wrongly: this process group cannot go on")
-        ended = None if self._watch is None else self._watch.say()
         if ended is not None:
             raise _errors.DeviceError(f"{ended}: rank {self.rank} cannot go on")
 
@@ -377,6 +381,7 @@ class Ranks:
     def _announce(self, what: str, later: bool, size: int = 0) -> list[int]:
         """Check that all ranks are about to do the same, and return the sizes that they give. later: text that was announced before is checked when the answers have
         come, by a later call or the watch, so that no rank waits for the others."""
+        self.check()
         self._settle(False)
         self._number += 1
         _failing.clear()
@@ -402,7 +407,7 @@ class Ranks:
             yield
         except Exception as error:
             if others_begin and self.count > 1:
-                with contextlib.suppress(_errors.ArgumentError):
+                with contextlib.suppress(_errors.ArgumentError, _errors.DeviceError):
                     self._announce(f"fails: {error}", False)
             raise
 
@@ -412,11 +417,16 @@ class Ranks:
             one = self._late[0]
             if not wait and len(self._late) < 16 and not one.work.is_completed():
                 return
-            self.wait(one.work, one.what)
-            self._late.pop(0)
+            try:
+                self.wait(one.work, one.what)
+            finally:
+                self._late.pop(0)
             differs = self._difference(one.found)
             if differs is not None:
-                self._differs = differs if self.nccl else None  # a rank that did not wait may move rows
+                if self.nccl:  # a rank that did not wait may move rows
+                    self._differs = differs
+                    if self._watch is not None:
+                        self._watch.knows()
                 raise _errors.ArgumentError(differs)
 
     def _difference(self, found: Tensor) -> Optional[str]:
@@ -455,7 +465,6 @@ class Ranks:
     def begin(self, rows: Tensor, sends: list[int], receives: list[int], what: str) -> tuple[Tensor, Any]:
         """Send rows (sum of sends, width), which lie rank by rank, and return what will hold the rows from all ranks (sum of receives, width), and the work to wait
         for. What comes back is whole once `wait` has returned."""
-        self.check()
         self._announce(what, rows.is_cuda)
         found = rows.new_empty((sum(receives), rows.shape[1]))
         if rows.shape[1] == 0:
@@ -507,6 +516,8 @@ def ranks_of(group: Any) -> Ranks:
         raise _errors.UnsupportedError("this PyTorch has no torch.distributed")
     if not dist.is_initialized():
         raise _errors.ArgumentError("there is no process group: call torch.distributed.init_process_group() first, under torchrun")
+    for known in list(_known.values()):
+        known._is_alive()
     group = dist.group.WORLD if group is None else group
     if group not in _known:
         _known[group] = Ranks(group)

@@ -361,9 +361,8 @@ class PartitionedGraph:
         >>> graph.layer(tamis.torch.pyg.GATConv(4, 8, heads=2), torch.ones(3, 4)).shape
         torch.Size([3, 16])
         """
-        self._check_layer(layer)
+        of_edges = self._takes_edges(layer)
         source, target = x if isinstance(x, tuple) else (x, None)
-        of_edges = any(kind.__name__ == "MessagePassing" and kind.__module__.startswith("torch_geometric.") for kind in type(layer).__mro__)
 
         def call(pattern: Pattern, source: Any, target: Any, *edges: Any) -> Any:
             both = (source, target) if isinstance(x, tuple) else FirstRows((source, target))
@@ -373,8 +372,8 @@ class PartitionedGraph:
         return self.apply(call, source, target, edges)
 
     @_eager
-    def _check_layer(self, layer: Any) -> None:
-        """Refuse a layer that computes another thing on a part of a graph."""
+    def _takes_edges(self, layer: Any) -> bool:
+        """Refuse a layer that computes another thing on a part of a graph, and return True of PyTorch Geometric's."""
         with self._ranks.telling(not self._link.idle):
             if not self.square and getattr(layer, "add_self_loops", False):
                 raise _errors.ArgumentError(f"layer is a {type(layer).__name__} with add_self_loops = True, and the graph is between two kinds of nodes, whose column_owner differs "
@@ -383,6 +382,7 @@ class PartitionedGraph:
                 if isinstance(one, _Normalisation) and (one.training or one.running_mean is None):
                     raise _errors.ArgumentError(f"layer is a {type(layer).__name__} with {type(one).__name__}, which would normalise the nodes of each part by themselves: put "
                                                 f"torch.nn.SyncBatchNorm behind the layer, or take a norm of each node, as LayerNorm")
+        return any(kind.__name__ == "MessagePassing" and kind.__module__.startswith("torch_geometric.") for kind in type(layer).__mro__)
 
     # -------------------------------------------------------------------------- whole tensors
 
