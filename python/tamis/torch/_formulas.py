@@ -248,56 +248,6 @@ def segment_gradients(tensors: tuple, numbers: list, wanted: list[bool], changes
 # ------------------------------------------------------------------------------ attention
 
 
-def attention_gradients(index: Tensor, columns: Tensor, numbers: list, grad: Tensor, q: Tensor, k: Tensor, v: Tensor, e: Optional[Tensor],
-                        b: Optional[Tensor]) -> tuple[Tensor, ...]:
-    """Return the gradients of q, k, v, e and b, as far as they are given, by differentiable operators."""
-    rows, cols, coo, heads, scale = numbers
-    where, given = (rows, cols, coo), c.TAMIS_ENTRIES_AS_GIVEN
-    nnz, width = columns.shape[0], q.shape[1] // max(heads, 1)
-    empty = columns.new_empty((0,), dtype=torch.int32)
-    row = index if coo else torch.repeat_interleave(index.diff(), output_size=nnz)
-
-    def dots(x: Tensor, y: Tensor) -> Tensor:
-        """Return the inner products of rows with columns plus edge vectors: (edges, heads)."""
-        found: Tensor = torch.ops.tamis.edge_op(index, columns, x, y, *where, c.TAMIS_PAIR_DOT, heads)
-        return found if e is None else found + (x.index_select(0, row) * e).reshape(nnz, heads, width).sum(-1)
-
-    def weighed(x: Tensor, p: Tensor) -> Tensor:
-        """Return rows of x times a number for each edge and head: (edges, heads * width)."""
-        return (x.index_select(0, row).reshape(nnz, heads, width) * p.unsqueeze(-1)).reshape(nnz, heads * width)
-
-    def to_columns(x: Tensor, p: Tensor) -> Any:
-        return torch.ops.tamis.message_backward(x, index, columns, None, p, None, empty, *where, c.TAMIS_MESSAGE_MUL, c.TAMIS_REDUCE_SUM, c.TAMIS_E_HEAD, heads,
-                                                [True, False, False])[0]
-
-    scores = scale * dots(q, k)
-    p = torch.ops.tamis.segment(index, columns, scores if b is None else scores + b, *where, c.TAMIS_SEGMENT_SOFTMAX, given)[0]
-    ds = torch.ops.tamis.segment_backward(dots(grad, v), index, columns, p, empty, *where, c.TAMIS_SEGMENT_SOFTMAX, given)
-    dq = torch.ops.tamis.message(index, columns, k, ds, None, *where, c.TAMIS_MESSAGE_MUL, c.TAMIS_REDUCE_SUM, c.TAMIS_E_HEAD, heads)[0]
-    if e is not None:
-        of_edges = (e.reshape(nnz, heads, width) * ds.unsqueeze(-1)).reshape(nnz, heads * width)
-        dq = dq + torch.ops.tamis.message(index, columns, None, of_edges, None, *where, c.TAMIS_MESSAGE_COPY_E, c.TAMIS_REDUCE_SUM, c.TAMIS_E_VECTOR, heads)[0]
-    found = [scale * dq, scale * to_columns(q, ds), to_columns(grad, p)]
-    if e is not None:
-        found.append(weighed(grad, p) + scale * weighed(q, ds))
-    return (*found, ds) if b is not None else tuple(found)
-
-
-def graph_attention(need: Any, tensors: tuple, numbers: list, *changes: Optional[Tensor]) -> dict[int, Optional[Tensor]]:
-    grad, index, columns, q, k, v, e, b, _, _ = tensors
-    there = [x is not None for x in (q, k, v, e, b)]
-
-    def gradients(grad: Tensor, *operands: Tensor) -> tuple[Tensor, ...]:
-        left = list(operands)
-        return attention_gradients(index, columns, numbers, grad, *(left.pop(0) if is_there else None for is_there in there))  # type: ignore[arg-type]
-
-    operands = [x for x in (q, k, v, e, b) if x is not None]
-    made, pull = torch.func.vjp(gradients, grad, *operands)
-    given = [change for change, is_there in zip(changes, there) if is_there]
-    back = pull(tuple(torch.zeros_like(x) if change is None else change for change, x in zip(given, made)))
-    return dict(zip((0, *(3 + place for place, is_there in enumerate(there) if is_there)), back))
-
-
 class _Attention:
     """The steps of attention on a graph, each bilinear but the softmax."""
 
@@ -357,28 +307,49 @@ class _Attention:
         """Return the weights of edges, and their tangent, None: they do not change."""
         (q, k, e, b), (dq, dk, de, db) = given, changes
         p = self.softmax(total(_times(scale, total(self.dots(q, k), self.edge_dots(q, e))), b))
-        change = total(_times(scale, _sum(self.dots(dq, k), self.dots(q, dk), self.edge_dots(dq, e), self.edge_dots(q, de))), db)
+        change = total(_times(scale, total(self.dots(dq, k), self.dots(q, dk), self.edge_dots(dq, e), self.edge_dots(q, de))), db)
         return p, self.changed(p, change)
-
-
-def _sum(*given: Optional[Tensor]) -> Any:
-    found = None
-    for x in given:
-        found = total(found, x)
-    return found
 
 
 def _times(number: float, x: Optional[Tensor]) -> Any:
     return None if x is None else number * x
 
 
+def attention_gradients(index: Tensor, columns: Tensor, numbers: list, grad: Tensor, q: Tensor, k: Tensor, v: Tensor, e: Optional[Tensor],
+                        b: Optional[Tensor]) -> tuple[Tensor, ...]:
+    """Return the gradients of q, k, v, e and b, as far as they are given, by differentiable operators."""
+    *sizes, heads, scale = numbers
+    on = _Attention(index, columns, tuple(sizes), heads, q.shape[1] // max(heads, 1))
+    p, _ = on.weights(scale, (q, k, e, b), (None, None, None, None))
+    ds = on.changed(p, total(on.dots(grad, v), on.edge_dots(grad, e)))
+    found = [scale * total(on.summed(k, ds), on.edge_summed(e, ds)), scale * on.to_columns(q, ds), on.to_columns(grad, p)]
+    if e is not None:
+        found.append(on.weighed(grad, p) + scale * on.weighed(q, ds))
+    return (*found, ds) if b is not None else tuple(found)
+
+
+def graph_attention(need: Any, tensors: tuple, numbers: list, *changes: Optional[Tensor]) -> dict[int, Optional[Tensor]]:
+    grad, index, columns, q, k, v, e, b, _, _ = tensors
+    there = [x is not None for x in (q, k, v, e, b)]
+
+    def gradients(grad: Tensor, *operands: Tensor) -> tuple[Tensor, ...]:
+        left = list(operands)
+        return attention_gradients(index, columns, numbers, grad, *(left.pop(0) if is_there else None for is_there in there))  # type: ignore[arg-type]
+
+    operands = [x for x in (q, k, v, e, b) if x is not None]
+    made, pull = torch.func.vjp(gradients, grad, *operands)
+    given = [change for change, is_there in zip(changes, there) if is_there]
+    back = pull(tuple(torch.zeros_like(x) if change is None else change for change, x in zip(given, made)))
+    return dict(zip((0, *(3 + place for place, is_there in enumerate(there) if is_there)), back))
+
+
 def graph_attention_tangent(where: tuple, saved: Any, numbers: tuple, changes: tuple) -> Any:
     """Return the tangent of attention on a graph."""
     (q, k, v, e, b, *_), (heads, scale) = saved, numbers
     dq, dk, dv, de, db = (None if x is None else x.contiguous() for x in changes)
-    on = _Attention(*where[:2], where[2:], heads, q.shape[1] // max(heads, 1))
+    on = _Attention(where[0], where[1], where[2:], heads, q.shape[1] // max(heads, 1))
     p, dp = on.weights(scale, (q, k, e, b), (dq, dk, de, db))
-    return _sum(on.summed(v, dp), on.summed(dv, p), on.edge_summed(e, dp), on.edge_summed(de, p))
+    return total(on.summed(v, dp), on.summed(dv, p), on.edge_summed(e, dp), on.edge_summed(de, p))
 
 
 def graph_attention_gradients(tensors: tuple, numbers: list, wanted: list[bool], changes: list) -> tuple:
@@ -388,11 +359,11 @@ def graph_attention_gradients(tensors: tuple, numbers: list, wanted: list[bool],
     on = _Attention(index, columns, tuple(sizes), heads, q.shape[1] // max(heads, 1))
     p, dp = on.weights(scale, (q, k, e, b), (dq, dk, de, db))
     of = total(on.dots(grad, v), on.edge_dots(grad, e))  # the gradient of p
-    d_of = _sum(on.dots(d_grad, v), on.edge_dots(d_grad, e), on.dots(grad, dv), on.edge_dots(grad, de))
+    d_of = total(on.dots(d_grad, v), on.edge_dots(d_grad, e), on.dots(grad, dv), on.edge_dots(grad, de))
     ds, d_ds = on.changed(p, of), on.changed(p, d_of)
     if dp is not None:
         d_ds = total(d_ds, dp * (of - on.spread(p * of)) - p * on.spread(dp * of))
-    found = (_times(scale, _sum(on.summed(dk, ds), on.summed(k, d_ds), on.edge_summed(de, ds), on.edge_summed(e, d_ds))),
-             _times(scale, _sum(on.to_columns(dq, ds), on.to_columns(q, d_ds))), _sum(on.to_columns(d_grad, p), on.to_columns(grad, dp)),
-             _sum(on.weighed(d_grad, p), on.weighed(grad, dp), _times(scale, _sum(on.weighed(dq, ds), on.weighed(q, d_ds)))), d_ds)
+    found = (_times(scale, total(on.summed(dk, ds), on.summed(k, d_ds), on.edge_summed(de, ds), on.edge_summed(e, d_ds))),
+             _times(scale, total(on.to_columns(dq, ds), on.to_columns(q, d_ds))), total(on.to_columns(d_grad, p), on.to_columns(grad, dp)),
+             total(on.weighed(d_grad, p), on.weighed(grad, dp), _times(scale, total(on.weighed(dq, ds), on.weighed(q, d_ds)))), d_ds)
     return tuple(x if wants else None for x, wants in zip(found, wanted))
