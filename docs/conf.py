@@ -37,7 +37,7 @@ html_css_files = ["manual.css"]
 NAVIGATION = {
     "Begin": ["quick-start", "tasks", "asked-for", "edges", "numerics", "plans"],
     "C": ["gradients", "attention", "gpu", "out-of-core", "several-devices", "threads", "../../reference/index"],
-    "Python": ["python", "python-transforms", "python-attention", "python-graphs", "python-pyg", "python-dgl", "python-recommender", "python-topics"],
+    "Python": ["python", "python-transforms", "python-attention", "python-graphs", "python-distributed", "python-pyg", "python-dgl", "python-recommender", "python-topics"],
     "The program": ["command-line", "files", "json", "exit-codes"],
     "Models": ["models", "recommenders", "topics", "../../lab/results/quality"],
     "Speed": ["../performance", "../algorithms", "scaling"],

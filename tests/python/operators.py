@@ -80,12 +80,11 @@ def _table(transforms, operations, errors):
 
 _WITHOUT_SPARSE = ("vmap", "nested vmap", "jvp", "jacfwd", "jacobian", "duals", "grad", "vjp", "jacrev", "hessian", "orders", "orders of forward mode", "vmap of grad")
 _FORWARD = ("jvp", "jacfwd", "jacobian", "duals", "hessian", "orders of forward mode")
-_GRAPHS = {"message": "message", "message, expression": "message", "messages": "message", "edge_op": "edge_op", "graph_attention": "graph_attention", "segment": "segment"}
 TORCH_TABLE = _table(TORCH, TORCH_OPERATIONS, {
     **{(transform, "sampled_addmm"): SPARSE for transform in _WITHOUT_SPARSE},
     **{(transform, "sampled_addmm"): NO_SPARSE for transform in ("compile", "compile of transforms", "compile of jvp")},
-    **{(transform, operation): NO_FORWARD.format(name) for transform in _FORWARD for operation, name in _GRAPHS.items()},
-    **{("compile of jvp", operation): NO_COMPILED_FORWARD for operation in _GRAPHS},
+    **{(transform, "message, expression"): NO_FORWARD.format("message") for transform in _FORWARD},
+    ("compile of jvp", "message, expression"): NO_COMPILED_FORWARD,
     **{("vmap over a pattern", operation): PATTERN for operation in TORCH_OPERATIONS},
     ("is_grads_batched", "sampled_addmm"): NO_STRIDES,
     ("double backward", "sampled_addmm"): NO_SECOND,

@@ -24,7 +24,7 @@ MODULES = sorted(module.name for module in pkgutil.walk_packages([str(pathlib.Pa
 
 
 @pytest.mark.parametrize("page", ["docs/manual/python.md", "docs/manual/python-attention.md", "docs/manual/python-dgl.md",
-                                  "docs/manual/python-graphs.md", "docs/manual/python-pyg.md", "docs/manual/python-recommender.md",
+                                  "docs/manual/python-distributed.md", "docs/manual/python-graphs.md", "docs/manual/python-pyg.md", "docs/manual/python-recommender.md",
                                   "docs/manual/python-topics.md", "docs/manual/python-transforms.md", "README.md", "python/README.md"])
 @pytest.mark.filterwarnings("ignore:Sparse")
 def test_manual(source, page):
@@ -34,11 +34,13 @@ def test_manual(source, page):
     assert blocks
     if "import torch" in blocks[0][1] and not page.endswith("README.md"):  # what follows is on tensors too
         torch = pytest.importorskip("torch")
+        if page.endswith("distributed.md") and not torch.distributed.is_available():
+            pytest.skip("this PyTorch has no torch.distributed")
         if page.endswith("attention.md") and not hasattr(torch.nn.functional, "scaled_dot_product_attention"):
             pytest.skip("PyTorch has attention with masks from 2.0")
     for kind, block in blocks:
         code = re.sub("#.*", "", block)
-        if any(other in code and importlib.util.find_spec(other) is None for other in ("torch", "torch_geometric", "jax")):
+        if any(other in code and importlib.util.find_spec(other) is None for other in ("torch", "torch_geometric", "jax", "lightning")):
             continue
         if kind == "python":
             exec(compile(block, page, "exec"), names)
@@ -99,7 +101,26 @@ def test_pictures_of_the_manual(source, page, name):
     assert used and all(style.count(f"{colour}:") == 2 for colour in used)  # light and dark
 
 
-@pytest.mark.parametrize("name", MODULES)
+@pytest.fixture
+def group():
+    """A process group of one rank."""
+    distributed = pytest.importorskip("torch").distributed
+    if not distributed.is_available():
+        pytest.skip("this PyTorch has no torch.distributed")
+    distributed.init_process_group("gloo", store=distributed.HashStore(), rank=0, world_size=1)
+    yield
+    distributed.destroy_process_group()
+
+
+OF_RANKS = ("tamis.torch.distributed", "tamis.torch._ghosts")
+
+
+@pytest.mark.parametrize("name", OF_RANKS)
+def test_docstrings_of_ranks(group, name):
+    test_docstrings(name)
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if name not in (*OF_RANKS, "tamis.torch._ranks")])
 def test_docstrings(name):
     for other in ("torch", "jax"):
         if name.startswith((f"tamis.{other}", f"tamis._{other}")):
@@ -148,7 +169,7 @@ BY_PYTORCH = (".forward", ".reset_parameters", ".extra_repr", ".get_extra_state"
 INNER = {"Pattern.plan_of", "Estimator", "BatchEstimator"}
 
 
-@pytest.mark.parametrize("name", ["tamis", "tamis.torch", "tamis.torch.nn", "tamis.torch.pyg", "tamis.torch.dglsp", "tamis.jax", "tamis.ml", "tamis.ml.metrics"])
+@pytest.mark.parametrize("name", ["tamis", "tamis.torch", "tamis.torch.nn", "tamis.torch.pyg", "tamis.torch.dglsp", "tamis.torch.distributed", "tamis.jax", "tamis.ml", "tamis.ml.metrics"])
 def test_everything_public_has_an_example(name):
     for other in ("torch", "jax"):
         if name.startswith((f"tamis.{other}", f"tamis._{other}")):

@@ -436,6 +436,38 @@ def test_compile():
     torch.testing.assert_close(torch.compile(layer, backend="aot_eager", fullgraph=True)(x, ends), layer(x, ends))
 
 
+LOOPED = {**{f"GATConv {fill} {flow}": lambda fill=fill, flow=flow: (pyg.GATConv(IN, OUT, 2, edge_dim=FEATURES, fill_value=fill, flow=flow), "features")
+             for fill in ("mean", "add", "max", "min", "mul", 0.5) for flow in ("source_to_target", "target_to_source")},
+          "GATv2Conv": lambda: (pyg.GATv2Conv(IN, OUT, 2, edge_dim=FEATURES), "features"), "GATConv alone": lambda: (pyg.GATConv(IN, OUT, 2), None),
+          "GCNConv": lambda: (pyg.GCNConv(IN, OUT), None), "GCNConv weights": lambda: (pyg.GCNConv(IN, OUT, improved=True), "weights"), "SGConv": lambda: (pyg.SGConv(IN, OUT, K=2), "weights"),
+          "APPNP": lambda: (pyg.APPNP(3, 0.1), "weights"), "ChebConv": lambda: (pyg.ChebConv(IN, OUT, 3), "weights"), "ChebConv rw": lambda: (pyg.ChebConv(IN, OUT, 2, "rw"), "weights"),
+          "ChebConv none": lambda: (pyg.ChebConv(IN, OUT, 3, None), None)}
+
+
+@pytest.mark.parametrize("name", LOOPED)
+def test_self_loops_are_added_within_a_compiled_layer(name):
+    """Some nodes have edges to themselves already, also two and no other edge."""
+    torch.manual_seed(1)
+    torch._dynamo.reset()
+    layer, of_edges = LOOPED[name]()
+    layer = layer.double()
+    ends = torch.cat([graph(), torch.tensor([[1, 2, 3, 3], [1, 2, 3, 3]])], 1)
+    ends = ends[:, ~((ends == 3).any(0) & (ends[0] != ends[1]))]
+    x = torch.randn(NODES, IN, dtype=torch.float64, requires_grad=True)
+    rest = {None: (), "features": (torch.rand(ends.shape[1], FEATURES, dtype=torch.float64, requires_grad=True),),
+            "weights": (torch.rand(ends.shape[1], dtype=torch.float64, requires_grad=True),)}[of_edges]
+    compiled, plain = torch.compile(layer, backend="aot_eager", fullgraph=True)(x, ends, *rest), layer(x, ends, *rest)
+    torch.testing.assert_close(compiled, plain)
+    for found, wanted in zip(*(torch.autograd.grad(out.square().sum(), [x, *rest, *layer.parameters()]) for out in (compiled, plain))):
+        torch.testing.assert_close(found, wanted)
+
+
+def test_a_maximum_with_self_loops_is_not_compiled():
+    torch._dynamo.reset()
+    with pytest.raises(Exception, match="aggr = .max. with self-loops"):
+        torch.compile(pyg.GATConv(IN, OUT, aggr="max"), backend="aot_eager", fullgraph=True)(torch.randn(NODES, IN), graph())
+
+
 @pytest.mark.parametrize("call, words", [
     (lambda x: pyg.SAGEConv(IN, OUT, aggr="lstm"), "aggr = 'lstm': expected 'add', 'sum', 'mean', 'max' or 'min'"),
     (lambda x: pyg.GATConv(IN, OUT, aggr_kwargs={"a": 1}), "this layer has no such argument"),

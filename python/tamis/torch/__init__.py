@@ -10,7 +10,7 @@
 
 They are operators of PyTorch: autograd in both modes and of every order, torch.func, torch.compile(fullgraph=True) and export know them,
 on the CPU and on CUDA, in the current stream. `tamis.torch.nn` has layers, `tamis.torch.pyg` has PyTorch Geometric's layers,
-`tamis.torch.dglsp` has the names of dgl.sparse.
+`tamis.torch.dglsp` has the names of dgl.sparse, `tamis.torch.distributed` divides a graph among several devices.
 
 Examples assume `import torch` and `from tamis.torch import *`.
 """
@@ -412,7 +412,7 @@ class _Refused(torch.autograd.Function):
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("nn", "dglsp", "pyg"):
+    if name in ("nn", "dglsp", "pyg", "distributed"):
         import importlib
         return importlib.import_module(f"{__name__}.{name}")
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

@@ -98,7 +98,7 @@ def _picked(e: Optional[Tensor], entry: Tensor, data: int, heads: int) -> Option
         return None if e is None else e.gather(0, entry)
     own, columns = e.shape[1], entry.shape[1]
     column = torch.arange(columns, device=e.device) // max(columns // max(own, 1), 1)
-    return e.flatten()[entry * own + column]
+    return e.reshape(-1)[entry * own + column]
 
 
 def _tangent(index: Tensor, columns: Tensor, x: Optional[Tensor], e: Optional[Tensor], dx: Optional[Tensor], de: Optional[Tensor], argument: Tensor,
@@ -153,6 +153,27 @@ def message(need: Any, tensors: tuple, numbers: list, ddx: Optional[Tensor], dde
     return {0: by_grad, 3: by_x, 4: by_e}
 
 
+def _of_both(back: Any, wanted: list[bool], grad: Tensor, d_grad: Optional[Tensor], read: tuple, changes: Optional[tuple]) -> tuple:
+    """Return the tangents of gradients back(grad, read, wanted), which are linear in grad and, where `changes` are given, the first in what is second in `read`
+    and the second in what is first."""
+    found: list = [None] * len(wanted)
+    if d_grad is not None:
+        found = [x if wants else None for x, wants in zip(back(d_grad, read, wanted), wanted)]
+    if changes is not None and any(change is not None for change in changes):
+        also = [wanted[0] and changes[1] is not None, wanted[1] and changes[0] is not None, *[False] * (len(wanted) - 2)]
+        found = [total(x, change) if wants else x for x, change, wants in zip(found, back(grad, changes, also), also)]
+    return tuple(found)
+
+
+def message_gradients(tensors: tuple, numbers: list, wanted: list[bool], changes: list) -> tuple:
+    grad, index, columns, x, e, v, argument = tensors
+
+    def back(grad: Tensor, read: tuple, wanted: list[bool]) -> Any:
+        return torch.ops.tamis.message_backward(grad, index, columns, *read, v, argument, *numbers, wanted)
+
+    return _of_both(back, wanted, grad, changes[0], (x, e), (changes[3], changes[4]) if numbers[3] == c.TAMIS_MESSAGE_MUL else None)
+
+
 # ------------------------------------------------------------------------------ edge vectors
 
 
@@ -176,6 +197,15 @@ def edge_op(need: Any, tensors: tuple, numbers: list, ddx: Optional[Tensor], ddy
     return {0: total(None if ddx is None else call(ddx, y), None if ddy is None else call(x, ddy)), 3: by_x, 4: by_y}
 
 
+def edge_op_gradients(tensors: tuple, numbers: list, wanted: list[bool], changes: list) -> tuple:
+    grad, index, columns, x, y = tensors
+
+    def back(grad: Tensor, read: tuple, wanted: list[bool]) -> Any:
+        return torch.ops.tamis.edge_op_backward(grad, index, columns, *read, *numbers, wanted)
+
+    return _of_both(back, wanted, grad, changes[0], (x, y), (changes[3], changes[4]) if numbers[3] in MULTIPLIES else None)
+
+
 # ------------------------------------------------------------------------------ segments
 
 
@@ -193,7 +223,7 @@ def segment(need: Any, tensors: tuple, numbers: list, ddx: Optional[Tensor]) -> 
             of = torch.ops.tamis.segment(index, columns, x.contiguous(), rows, cols, coo, c.TAMIS_SEGMENT_SUM, order)[0]
             return back(of, index, columns, None, argument, rows, cols, coo, c.TAMIS_SEGMENT_SUM, order)
 
-        return {0: by_grad, 3: ddx * (grad - sums(y * grad)) - grad * sums(y * ddx)}
+        return {0: by_grad, 3: ddx * (grad - sums(y * grad)) - grad * sums(y * ddx) if need[3] else None}
     if op not in SEGMENT_EXTREME:
         return {0: torch.ops.tamis.segment(index, columns, ddx, rows, cols, coo, op, order)[0]}
     entry = argument.long()
@@ -201,41 +231,100 @@ def segment(need: Any, tensors: tuple, numbers: list, ddx: Optional[Tensor]) -> 
     return {0: picked}
 
 
+def segment_gradients(tensors: tuple, numbers: list, wanted: list[bool], changes: list) -> tuple:
+    grad, index, columns, y, argument = tensors
+    (d_grad, _, _, dy, _), (rows, cols, coo, op, order) = changes, numbers
+    back = torch.ops.tamis.segment_backward
+    found = None if d_grad is None else back(d_grad, index, columns, y, argument, *numbers)
+    if op == c.TAMIS_SEGMENT_SOFTMAX and dy is not None:  # of y (grad - the sum of y grad)
+        def sums(x: Tensor) -> Any:
+            of = torch.ops.tamis.segment(index, columns, x.contiguous(), rows, cols, coo, c.TAMIS_SEGMENT_SUM, order)[0]
+            return back(of, index, columns, None, argument, rows, cols, coo, c.TAMIS_SEGMENT_SUM, order)
+
+        found = total(found, dy * (grad - sums(y * grad)) - y * sums(dy * grad))
+    return (found,)
+
+
 # ------------------------------------------------------------------------------ attention
+
+
+class _Attention:
+    """The steps of attention on a graph, each bilinear but the softmax."""
+
+    def __init__(self, index: Tensor, columns: Tensor, sizes: tuple, heads: Any, width: Any):
+        self.where, self.sizes, self.heads, self.width, self.nnz = (index, columns), sizes, heads, width, columns.shape[0]
+        self.row = index if sizes[2] else torch.repeat_interleave(index.diff(), output_size=self.nnz)
+        self.empty = columns.new_empty((0,), dtype=torch.int32)
+
+    def dots(self, x: Optional[Tensor], y: Optional[Tensor]) -> Optional[Tensor]:
+        """Return the inner products of rows x with columns y: (edges, heads)."""
+        return None if x is None or y is None else torch.ops.tamis.edge_op(*self.where, x, y, *self.sizes, c.TAMIS_PAIR_DOT, self.heads)
+
+    def edge_dots(self, x: Optional[Tensor], e: Optional[Tensor]) -> Optional[Tensor]:
+        """The same with vectors of edges."""
+        return None if x is None or e is None else (x.index_select(0, self.row) * e).reshape(self.nnz, self.heads, self.width).sum(-1)
+
+    def summed(self, y: Optional[Tensor], p: Optional[Tensor]) -> Optional[Tensor]:
+        """Return the sums over each row of columns y times numbers p."""
+        if y is None or p is None:
+            return None
+        return torch.ops.tamis.message(*self.where, y, p, None, *self.sizes, c.TAMIS_MESSAGE_MUL, c.TAMIS_REDUCE_SUM, c.TAMIS_E_HEAD, self.heads)[0]  # type: ignore[no-any-return]
+
+    def edge_summed(self, e: Optional[Tensor], p: Optional[Tensor]) -> Optional[Tensor]:
+        """The same with vectors of edges."""
+        if e is None or p is None:
+            return None
+        each = (e.reshape(self.nnz, self.heads, self.width) * p.unsqueeze(-1)).reshape(e.shape)
+        return torch.ops.tamis.message(*self.where, None, each, None, *self.sizes, c.TAMIS_MESSAGE_COPY_E, c.TAMIS_REDUCE_SUM, c.TAMIS_E_VECTOR, self.heads)[0]  # type: ignore[no-any-return]
+
+    def to_columns(self, x: Optional[Tensor], p: Optional[Tensor]) -> Optional[Tensor]:
+        """Return the sums over each column of rows x times numbers p."""
+        if x is None or p is None:
+            return None
+        return torch.ops.tamis.message_backward(x, *self.where, None, p, None, self.empty, *self.sizes, c.TAMIS_MESSAGE_MUL, c.TAMIS_REDUCE_SUM, c.TAMIS_E_HEAD,  # type: ignore[no-any-return]
+                                                self.heads, [True, False, False])[0]
+
+    def weighed(self, x: Optional[Tensor], p: Optional[Tensor]) -> Optional[Tensor]:
+        """Return rows x times numbers p for each edge."""
+        if x is None or p is None:
+            return None
+        return (x.index_select(0, self.row).reshape(self.nnz, self.heads, self.width) * p.unsqueeze(-1)).reshape(self.nnz, -1)
+
+    def softmax(self, scores: Tensor) -> Any:
+        return torch.ops.tamis.segment(*self.where, scores.contiguous(), *self.sizes, c.TAMIS_SEGMENT_SOFTMAX, c.TAMIS_ENTRIES_AS_GIVEN)[0]
+
+    def changed(self, p: Tensor, change: Optional[Tensor]) -> Any:
+        """Return the softmax's tangent, which is also its gradient."""
+        return None if change is None else torch.ops.tamis.segment_backward(change.contiguous(), *self.where, p, self.empty, *self.sizes, c.TAMIS_SEGMENT_SOFTMAX,
+                                                                            c.TAMIS_ENTRIES_AS_GIVEN)
+
+    def spread(self, x: Tensor) -> Any:
+        """Return the sums of rows, for each entry."""
+        order = (*self.sizes, c.TAMIS_SEGMENT_SUM, c.TAMIS_ENTRIES_AS_GIVEN)
+        return torch.ops.tamis.segment_backward(torch.ops.tamis.segment(*self.where, x.contiguous(), *order)[0], *self.where, None, self.empty, *order)
+
+    def weights(self, scale: float, given: tuple, changes: tuple) -> tuple:
+        """Return the weights of edges, and their tangent, None: they do not change."""
+        (q, k, e, b), (dq, dk, de, db) = given, changes
+        p = self.softmax(total(_times(scale, total(self.dots(q, k), self.edge_dots(q, e))), b))
+        change = total(_times(scale, total(self.dots(dq, k), self.dots(q, dk), self.edge_dots(dq, e), self.edge_dots(q, de))), db)
+        return p, self.changed(p, change)
+
+
+def _times(number: float, x: Optional[Tensor]) -> Any:
+    return None if x is None else number * x
 
 
 def attention_gradients(index: Tensor, columns: Tensor, numbers: list, grad: Tensor, q: Tensor, k: Tensor, v: Tensor, e: Optional[Tensor],
                         b: Optional[Tensor]) -> tuple[Tensor, ...]:
     """Return the gradients of q, k, v, e and b, as far as they are given, by differentiable operators."""
-    rows, cols, coo, heads, scale = numbers
-    where, given = (rows, cols, coo), c.TAMIS_ENTRIES_AS_GIVEN
-    nnz, width = columns.shape[0], q.shape[1] // max(heads, 1)
-    empty = columns.new_empty((0,), dtype=torch.int32)
-    row = index if coo else torch.repeat_interleave(index.diff(), output_size=nnz)
-
-    def dots(x: Tensor, y: Tensor) -> Tensor:
-        """Return the inner products of rows with columns plus edge vectors: (edges, heads)."""
-        found: Tensor = torch.ops.tamis.edge_op(index, columns, x, y, *where, c.TAMIS_PAIR_DOT, heads)
-        return found if e is None else found + (x.index_select(0, row) * e).reshape(nnz, heads, width).sum(-1)
-
-    def weighed(x: Tensor, p: Tensor) -> Tensor:
-        """Return rows of x times a number for each edge and head: (edges, heads * width)."""
-        return (x.index_select(0, row).reshape(nnz, heads, width) * p.unsqueeze(-1)).reshape(nnz, heads * width)
-
-    def to_columns(x: Tensor, p: Tensor) -> Any:
-        return torch.ops.tamis.message_backward(x, index, columns, None, p, None, empty, *where, c.TAMIS_MESSAGE_MUL, c.TAMIS_REDUCE_SUM, c.TAMIS_E_HEAD, heads,
-                                                [True, False, False])[0]
-
-    scores = scale * dots(q, k)
-    p = torch.ops.tamis.segment(index, columns, scores if b is None else scores + b, *where, c.TAMIS_SEGMENT_SOFTMAX, given)[0]
-    ds = torch.ops.tamis.segment_backward(dots(grad, v), index, columns, p, empty, *where, c.TAMIS_SEGMENT_SOFTMAX, given)
-    dq = torch.ops.tamis.message(index, columns, k, ds, None, *where, c.TAMIS_MESSAGE_MUL, c.TAMIS_REDUCE_SUM, c.TAMIS_E_HEAD, heads)[0]
+    *sizes, heads, scale = numbers
+    on = _Attention(index, columns, tuple(sizes), heads, q.shape[1] // max(heads, 1))
+    p, _ = on.weights(scale, (q, k, e, b), (None, None, None, None))
+    ds = on.changed(p, total(on.dots(grad, v), on.edge_dots(grad, e)))
+    found = [scale * total(on.summed(k, ds), on.edge_summed(e, ds)), scale * on.to_columns(q, ds), on.to_columns(grad, p)]
     if e is not None:
-        of_edges = (e.reshape(nnz, heads, width) * ds.unsqueeze(-1)).reshape(nnz, heads * width)
-        dq = dq + torch.ops.tamis.message(index, columns, None, of_edges, None, *where, c.TAMIS_MESSAGE_COPY_E, c.TAMIS_REDUCE_SUM, c.TAMIS_E_VECTOR, heads)[0]
-    found = [scale * dq, scale * to_columns(q, ds), to_columns(grad, p)]
-    if e is not None:
-        found.append(weighed(grad, p) + scale * weighed(q, ds))
+        found.append(on.weighed(grad, p) + scale * on.weighed(q, ds))
     return (*found, ds) if b is not None else tuple(found)
 
 
@@ -252,3 +341,29 @@ def graph_attention(need: Any, tensors: tuple, numbers: list, *changes: Optional
     given = [change for change, is_there in zip(changes, there) if is_there]
     back = pull(tuple(torch.zeros_like(x) if change is None else change for change, x in zip(given, made)))
     return dict(zip((0, *(3 + place for place, is_there in enumerate(there) if is_there)), back))
+
+
+def graph_attention_tangent(where: tuple, saved: Any, numbers: tuple, changes: tuple) -> Any:
+    """Return the tangent of attention on a graph."""
+    (q, k, v, e, b, *_), (heads, scale) = saved, numbers
+    dq, dk, dv, de, db = (None if x is None else x.contiguous() for x in changes)
+    on = _Attention(where[0], where[1], where[2:], heads, q.shape[1] // max(heads, 1))
+    p, dp = on.weights(scale, (q, k, e, b), (dq, dk, de, db))
+    return total(on.summed(v, dp), on.summed(dv, p), on.edge_summed(e, dp), on.edge_summed(de, p))
+
+
+def graph_attention_gradients(tensors: tuple, numbers: list, wanted: list[bool], changes: list) -> tuple:
+    """Return the tangents of the gradients of attention on a graph."""
+    grad, index, columns, q, k, v, e, b, _, _ = tensors
+    (d_grad, _, _, dq, dk, dv, de, db, _, _), (*sizes, heads, scale) = changes, numbers
+    on = _Attention(index, columns, tuple(sizes), heads, q.shape[1] // max(heads, 1))
+    p, dp = on.weights(scale, (q, k, e, b), (dq, dk, de, db))
+    of = total(on.dots(grad, v), on.edge_dots(grad, e))  # the gradient of p
+    d_of = total(on.dots(d_grad, v), on.edge_dots(d_grad, e), on.dots(grad, dv), on.edge_dots(grad, de))
+    ds, d_ds = on.changed(p, of), on.changed(p, d_of)
+    if dp is not None:
+        d_ds = total(d_ds, dp * (of - on.spread(p * of)) - p * on.spread(dp * of))
+    found = (_times(scale, total(on.summed(dk, ds), on.summed(k, d_ds), on.edge_summed(de, ds), on.edge_summed(e, d_ds))),
+             _times(scale, total(on.to_columns(dq, ds), on.to_columns(q, d_ds))), total(on.to_columns(d_grad, p), on.to_columns(grad, dp)),
+             total(on.weighed(d_grad, p), on.weighed(grad, dp), _times(scale, total(on.weighed(dq, ds), on.weighed(q, d_ds)))), d_ds)
+    return tuple(x if wants else None for x, wants in zip(found, wanted))

@@ -32,7 +32,8 @@ def _matrices(names: str, tensors: Any) -> Any:
 class Attend(OfGraph):
     name, operands, numbers = "graph_attention", "Tensor q, Tensor k, Tensor v, Tensor? e, Tensor? b", "SymInt heads, float scale"
     saved, gradients = f"{operands}, Tensor out, Tensor log_sums", (0, 1, 2, 3, 4)
-    derivative = staticmethod(_formulas.graph_attention)
+    derivative, tangent = staticmethod(_formulas.graph_attention), staticmethod(_formulas.graph_attention_tangent)
+    gradient_tangent = staticmethod(_formulas.graph_attention_gradients)
 
     @staticmethod
     def _options(q: Tensor, heads: int, scale: float) -> Any:
@@ -74,7 +75,7 @@ class Attend(OfGraph):
 class Segment(OfGraph):
     name, operands, numbers = "segment", "Tensor x", "int op, int order"
     saved, gradients, nothing, either = "Tensor? y, Tensor argument", (0,), torch.int32, True
-    derivative = staticmethod(_formulas.segment)
+    derivative, gradient_tangent = staticmethod(_formulas.segment), staticmethod(_formulas.segment_gradients)
 
     @staticmethod
     def _graph(of: Any, like: Tensor, order: int) -> Any:

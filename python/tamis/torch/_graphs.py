@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from .. import _errors
-from . import _held
+from . import _direct, _held, _places
 from ._direct import compiling
 from ._messages import REDUCES, message
 from ._pattern import Pattern, check_edges, remembered
@@ -58,13 +58,22 @@ class Looped(NamedTuple):
     bare: Pattern           # self-loops of the given graph are removed
     kept: Optional[Tensor]  # indices of the given graph's edges without self-loops; None: all
     added: int              # number of added edges
+    away: Optional[Tensor] = None  # the given edges that are self-loops, where they are still in both patterns: they must not count
 
 
-def looped(pattern: Pattern, count: int) -> Looped:
-    """Return the graph without its self-loops, and with one for each of the first `count` nodes; cached in the pattern."""
+def looped(pattern: Pattern, count: int, reduce: str = "sum") -> Looped:
+    """Return the graph without its self-loops, and with one for each of the first `count` nodes; cached in the pattern. A compiler must know how many edges there
+    are: for it the given ones stay, and get no weight, which only sums allow."""
+    _places.of_one_kind(pattern)
+    if compiling() and reduce != "sum":
+        raise _errors.UnsupportedError(f"aggr = {reduce!r} with self-loops within torch.compile and torch.export: add them to the edges beforehand, and make the layer "
+                                       f"with add_self_loops=False")
 
     def make() -> Looped:
         ends = edges(pattern)
+        if compiling():
+            full = torch.cat([ends, torch.arange(count, device=ends.device).expand(2, -1)], 1)
+            return Looped(Pattern.from_coo(full[1], full[0], pattern.shape), pattern, None, count, ends[0] == ends[1])
         kept = (ends[0] != ends[1]).nonzero().squeeze(1)
         own = torch.arange(count, device=ends.device).expand(2, -1)
         bare = pattern
@@ -90,11 +99,20 @@ def filled(graph: Looped, edge_attr: Tensor, fill_value: FillValue, reverse: boo
             own = edge_attr.new_full(shape, fill_value)
         return torch.cat([edge_attr, own])
     to = graph.bare.T if reverse else graph.bare  # the nodes of row 1, in either direction of messages
-    if fill_value == "mul":
+    reduce = fill_value if fill_value == "mul" else reduction(fill_value, "fill_value")
+    given, counts = edge_attr, None
+    if graph.away is not None:
+        given = edge_attr.masked_fill(graph.away.reshape(-1, *(1,) * (edge_attr.dim() - 1)), {"mul": 1.0, "max": float("-inf"), "min": float("inf")}.get(reduce, 0.0))
+        given = given.float() if reduce == "mean" and given.dtype in _direct.HALF else given  # sums and numbers of edges that 16 bits do not hold
+        counts = message(to, "copy_e", None, (~graph.away).to(given.dtype).unsqueeze(1)).reshape(-1, *(1,) * (edge_attr.dim() - 1))
+    if reduce == "mul":
         place = edges(to)[1].reshape(-1, *(1,) * (edge_attr.dim() - 1)).expand(edge_attr.shape)
-        own = edge_attr.new_ones(to.rows, *shape[1:]).scatter_reduce(0, place, edge_attr, "prod")
+        own = edge_attr.new_ones(to.rows, *shape[1:]).scatter_reduce(0, place, given, "prod")
+    elif counts is not None and reduce == "mean":
+        own = (message(to, "copy_e", None, given, "sum") / counts.clamp(min=1)).to(edge_attr.dtype)
     else:
-        own = message(to, "copy_e", None, edge_attr, reduction(fill_value, "fill_value"))
+        own = message(to, "copy_e", None, given, reduce)
+        own = own if counts is None else own.masked_fill(counts == 0, 0.0)
     return torch.cat([edge_attr, own[:graph.added]])
 
 

@@ -19,6 +19,12 @@ from ._pattern import remembered
 Pair = Union[Tensor, tuple[Tensor, Optional[Tensor]]]
 Size = Optional[tuple[int, int]]
 Channels = Union[int, tuple[int, int]]
+
+
+class FirstRows(tuple[Any, ...]):
+    """A pair of the rows of sources and targets, where targets are the first rows of the sources: what transforms both does it once."""
+
+
 _NARROW = 16
 
 
@@ -202,6 +208,13 @@ class _Layer(nn.Module):
         if self._reduce == "sum" and self.node_dim == -2:
             return spmm(pattern, x, weight)
         return self._sums(pattern, "mul", x, weight.to(x.dtype))
+
+
+def of_targets(layer: Any, x: Pair, z: Tensor, target: Tensor) -> Any:
+    """Return layer(target), where z is layer(source). x: source and target, as they were given."""
+    if target is x:
+        return z
+    return z.narrow(-2, 0, target.shape[-2]) if isinstance(x, FirstRows) and not watched(layer) else layer(target)
 
 
 def inward(x: Tensor, lead: tuple[int, ...]) -> Tensor:

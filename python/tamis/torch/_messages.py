@@ -26,7 +26,7 @@ from . import _direct, _formulas
 from ._direct import ALONE, RECORDED, REGISTERED, compiling, plain
 from ._formulas import EXTREME, MULTIPLIES
 from ._held import MOST_BESIDE, apart, kept
-from ._ops import Operator, of_graphs
+from ._ops import Operator, no_forward_mode, of_graphs
 from ._pattern import Pattern, _abstract, listed, remembered
 from ._sampled import device_of, row_of
 from ._taken import PatternLike, places_of
@@ -205,7 +205,7 @@ class OfGraph(Operator):
 class Message(OfGraph):
     name, operands, numbers = "message", "Tensor? x, Tensor? e, Tensor? v", "int op, int reduce, int data, SymInt heads"
     saved, gradients, nothing = "Tensor? x, Tensor? e, Tensor? v, Tensor argument", (0, 1, 2), torch.int32
-    derivative = staticmethod(_formulas.message)
+    derivative, gradient_tangent = staticmethod(_formulas.message), staticmethod(_formulas.message_gradients)
 
     def first(self, of: Any, operands: tuple, numbers: Any, keep: bool, key: Any) -> tuple:
         (x, e, v), (op, reduce, data, heads) = operands, numbers
@@ -254,6 +254,11 @@ class Message(OfGraph):
         lengths = (of.shape[1], width), (of.nnz,) if data == NUMBER else (of.nnz, each), (of.shape[0], width)
         return tuple(grad.new_empty(length) if wants else None for length, wants in zip(lengths, wanted))
 
+    def _tangent(self, ctx: Any, kept: tuple, changes: tuple) -> Tensor:
+        if is_expression(ctx.call[2][0]):
+            raise no_forward_mode(self.name)
+        return super()._tangent(ctx, kept, changes)
+
     def flops(self, of: Any, operands: tuple, numbers: tuple) -> Any:
         return of.nnz * self.like(operands).shape[1] * (1 + STEPS.get(numbers[0], 1))
 
@@ -264,7 +269,7 @@ class Message(OfGraph):
 class EdgeOp(OfGraph):
     name, operands, numbers, results = "edge_op", "Tensor x, Tensor y", "int op, SymInt heads", 1
     saved, numbers_of_gradient, gradients = "Tensor? x, Tensor? y", "int op, SymInt heads, SymInt width", (0, 1)
-    derivative = staticmethod(_formulas.edge_op)
+    derivative, gradient_tangent = staticmethod(_formulas.edge_op), staticmethod(_formulas.edge_op_gradients)
 
     def first(self, of: Any, operands: tuple, numbers: Any, keep: bool, key: Any) -> tuple:
         (x, y), (op, heads), (out,) = operands, numbers, self.empty(of, operands, numbers, keep)

@@ -57,7 +57,8 @@ class Operator:
     rule: Any = None                  # rule(operator, name, places of inputs, calls, backward) makes the rule of vmap
     derivative: Any = None            # a static method: derivative(need, tensors, numbers, *changes) differentiates the gradient
     formula: Any = None               # or formula(where, grad, saved, numbers, wanted) computes the gradient by operators that can be differentiated
-    tangent: Any = None               # tangent(where, saved, numbers, changes of operands) in forward mode
+    tangent: Any = None               # tangent(where, saved, numbers, changes of operands) in forward mode; None: from the derivative
+    gradient_tangent: Any = None      # gradient_tangent(tensors, numbers, wanted, changes of tensors): the tangents of the gradients
 
     run: Any         # run(of, operands, numbers, keep): the result, and what is kept for the gradient
     empty: Any       # empty(of, operands, numbers, keep): the same without content. It refuses wrong operands as the library does, where sizes are numbers
@@ -95,7 +96,7 @@ class Operator:
         _define(self.name, schema, self._kernel, self._fake, self._flops, self.rule, self._applied, self.count + 2)
         schema = f"(Tensor grad, {_WHERE}, {self.saved}, {_SIZES}, {numbers}{wanted}{', ' * bool(self.late)}{self.late}) -> {_tensors(len(self.gradients))}"
         name = f"{self.name}_backward"
-        _define(name, schema, self._back_kernel, self._back_fake, self._back_flops, self.rule, _function_of_gradient(name, self.derivative, several).apply,
+        _define(name, schema, self._back_kernel, self._back_fake, self._back_flops, self.rule, _function_of_gradient(name, self.derivative, self.gradient_tangent, several).apply,
                 self._saved + 3)
 
     def _split_back(self, given: tuple) -> tuple:
@@ -182,7 +183,7 @@ class Operator:
             saved, numbers, late = self.save(operands, results, numbers[:-1] if self.keeps else numbers)
             ctx.call = pattern, None, numbers, late
             ctx.save_for_backward(*where, *saved)
-            if self.tangent is not None and forward_mode():
+            if (self.tangent or self.derivative) and forward_mode():
                 ctx.save_for_forward(*where, *saved)
                 ctx.result = tuple(results[0].shape), results[0].dtype  # not the tensor itself, which refers to this object
             return found
@@ -198,14 +199,9 @@ class Operator:
             return tuple(made)
 
         def tangent(ctx: Any, _: Any, __: Any, *changes: Any) -> Any:
-            if self.tangent is None:
-                raise _no_forward_mode(self.name)
-            if not transforms():
-                found = self._tangent(ctx, ctx.saved_tensors, changes)
-            else:  # autograd has switched off forward mode, also for the levels of torch.func below, which have tangents of their own
-                with forward_ad._set_fwd_grad_enabled(True):
-                    kept = tuple(None if x is None else torch._VF._unpack_dual(x, level=0)[0] for x in ctx.saved_tensors)
-                    found = self._tangent(ctx, kept, changes)
+            if not (self.tangent or self.derivative):
+                raise no_forward_mode(self.name)
+            found = _at_its_level(ctx, lambda kept: self._tangent(ctx, kept, changes))
             return found if self.results == 1 else (found, None)
 
         return _made_function(self.name, forward, backward if REGISTERED else torch.autograd.function.once_differentiable(backward), tangent)
@@ -236,9 +232,14 @@ class Operator:
 
     def _tangent(self, ctx: Any, kept: tuple, changes: tuple) -> Tensor:
         (index, columns, *saved), (sizes, _, numbers, _) = kept, ctx.call
-        found = self.tangent((index, columns, *sizes), saved, numbers, changes[:self.count])
         shape, dtype = ctx.result
-        return saved[1].new_zeros(shape, dtype=dtype) if found is None else found.expand(shape).to(dtype)  # type: ignore[no-any-return]
+        if self.tangent:
+            found = self.tangent((index, columns, *sizes), saved, numbers, changes[:self.count])
+        else:  # the derivative of the gradient with respect to the result's gradient, which is a zero here, since the gradient is linear in it
+            given = [None if changes[place] is None else changes[place].contiguous() for place in self.gradients]
+            grad = next(x for x in given if x is not None).new_zeros(shape)
+            found = self.derivative([True] + [False] * (2 + len(saved)), (grad, index, columns, *saved), [*sizes, *numbers], *given).get(0)
+        return columns.new_zeros(shape, dtype=dtype) if found is None else found.expand(shape).to(dtype)  # type: ignore[no-any-return]
 
 
 def _tensors(count: int) -> str:
@@ -250,11 +251,19 @@ def _made_function(name: str, forward: Any, backward: Any, jvp: Any) -> Any:
     return type(f"Tamis{name.title().replace('_', '')}", (_Function,), {key: staticmethod(method) for key, method in methods.items()})
 
 
-def _no_forward_mode(name: str) -> NotImplementedError:
+def _at_its_level(ctx: Any, run: Any) -> Any:
+    """Return run(saved tensors) in the rule of forward mode of a function."""
+    if not transforms():
+        return run(ctx.saved_tensors)
+    with forward_ad._set_fwd_grad_enabled(True):  # autograd has switched it off, also for the levels of torch.func below, which have tangents of their own
+        return run(tuple(None if x is None else torch._VF._unpack_dual(x, level=0)[0] for x in ctx.saved_tensors))
+
+
+def no_forward_mode(name: str) -> NotImplementedError:
     return NotImplementedError(f"tamis::{name} has no derivatives in forward mode: use those in reverse mode, torch.func.vjp and jacrev")
 
 
-def _function_of_gradient(name: str, derivative: Any, several: bool) -> Any:
+def _function_of_gradient(name: str, derivative: Any, tangent: Any, several: bool) -> Any:
     """Make the function of autograd of a gradient, with the inputs of its schema. Without a derivative it refuses to be differentiated."""
 
     def forward(ctx: Any, *inputs: Any) -> Any:
@@ -263,7 +272,11 @@ def _function_of_gradient(name: str, derivative: Any, several: bool) -> Any:
             ctx.save_for_backward(*(x for x, is_tensor in zip(inputs, ctx.tensors) if is_tensor))
             ctx.numbers = [x for x, is_tensor in zip(inputs, ctx.tensors) if not is_tensor]
             ctx.set_materialize_grads(False)
-        return _forward(name, inputs)
+        found = _forward(name, inputs)
+        if derivative is not None and forward_mode():
+            ctx.save_for_forward(*(x for x, is_tensor in zip(inputs, ctx.tensors) if is_tensor))
+            ctx.results = [tuple(x.shape) for x in (found if several else (found,))]
+        return found
 
     def backward(ctx: Any, *changes: Optional[Tensor]) -> tuple:
         numbers, wanted = (ctx.numbers[:-1], ctx.numbers[-1]) if several else (ctx.numbers, [True])
@@ -275,10 +288,17 @@ def _function_of_gradient(name: str, derivative: Any, several: bool) -> Any:
         raise NotImplementedError(f"tamis::{name} has no derivative: differentiate the gradient of {name[:-9]} with create_graph=True, or use "
                                   f"torch.func")
 
-    def no_forward_mode(ctx: Any, *_: Any) -> Any:
-        raise _no_forward_mode(name)
+    def forward_mode_of(ctx: Any, *changes: Any) -> Any:
+        if tangent is None:
+            raise no_forward_mode(name)
+        numbers, wanted = (ctx.numbers[:-1], ctx.numbers[-1]) if several else (ctx.numbers, [True])
+        given = [None if x is None else x.contiguous() for x, is_tensor in zip(changes, ctx.tensors) if is_tensor]
+        found = _at_its_level(ctx, lambda kept: tangent(kept, numbers, wanted, given))
+        like = next(x for x in given if x is not None)
+        made = [like.new_zeros(shape) if x is None else x for x, shape in zip(found, ctx.results)]  # autograd takes no None for a result that has derivatives
+        return tuple(made) if several else made[0]
 
-    return _made_function(name, forward, backward if derivative else refused, no_forward_mode if derivative else refused)
+    return _made_function(name, forward, backward if derivative else refused, forward_mode_of if derivative else refused)
 
 
 def _forward(name: str, inputs: tuple) -> Any:

@@ -112,6 +112,8 @@ class Pattern:
         self.index, self.columns, self.values = index, columns, values
         self.rows, self.cols, self.coo = rows, cols, coo
         self.nnz = columns.shape[0]
+        self.out_degrees: Optional[Tensor] = None  # of a part of a graph, where other parts have entries of these columns as well: theirs in all
+        self.apart = False  # row i and column i are different nodes, of a part of a graph between two kinds of them: there are no self-loops
         self._state: Optional[tuple[int, ...]] = None  # for tensors whose changes PyTorch counts
         self._known: Any = None
         self._derived: dict[Any, Any] = {}
@@ -349,7 +351,9 @@ class Pattern:
     def _moved(self, move: Any) -> Pattern:
         with apart():
             index, columns = move(self.index), move(self.columns)
-        return Pattern(index, columns, self.rows, self.cols, self.coo, None if self.values is None else move(self.values))
+        made = Pattern(index, columns, self.rows, self.cols, self.coo, None if self.values is None else move(self.values))
+        made.out_degrees, made.apart = None if self.out_degrees is None else move(self.out_degrees), self.apart
+        return made
 
     def cpu(self) -> Pattern:
         """The same pattern in the host's memory.
@@ -481,7 +485,8 @@ class Pattern:
         return f"<tamis.torch.Pattern {self.rows} x {self.cols}, {self.nnz} nonzeros, {self.device}>"
 
     def __reduce__(self) -> Any:
-        return Pattern, (self.index, self.columns, self.rows, self.cols, self.coo, self.values)
+        made = Pattern, (self.index, self.columns, self.rows, self.cols, self.coo, self.values)
+        return made if self.out_degrees is None else (*made, {"out_degrees": self.out_degrees, "apart": self.apart})
 
 
 def remembered(pattern: Pattern, name: Any, make: Callable[[], T]) -> T:

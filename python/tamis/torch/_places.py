@@ -230,8 +230,15 @@ def same(a: Any, b: Any) -> bool:
         return all(x.shape == y.shape and bool((x == y).all()) for x, y in pairs)
 
 
+def of_one_kind(pattern: Any) -> None:
+    """Check that row i and column i may be one node."""
+    if pattern.apart:
+        raise _errors.ArgumentError("self-loops of a graph between two kinds of nodes, whose column_owner differs from its owner: expected a layer with add_self_loops=False")
+
+
 def with_loops(pattern: Any) -> Any:
     """Return the pattern and its diagonal."""
+    of_one_kind(pattern)
     loops = torch.arange(min(pattern.shape), dtype=pattern.columns.dtype, device=pattern.device)
     return combined(pattern, type(pattern)(loops, loops, pattern.rows, pattern.cols, True), False)
 

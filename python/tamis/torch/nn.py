@@ -2,18 +2,20 @@
 
 Node i of a graph attends to the columns of row i of the pattern: to the sources of its edges, for `Pattern.from_edge_index`. Layers
 add no edges: give each node an edge to itself where a model wants it. In place of a pattern they take a sparse tensor or a mask of bool; a tensor's
-numbers are the edge weights of GraphConv and the bias of SparseAttention, and other layers read its places alone. Examples assume `import torch`, `from tamis.torch import Pattern` and
+numbers are the edge weights of GraphConv and the bias of SparseAttention, and other layers read its places alone. Where columns are other nodes than rows, layers of
+graphs take a pair (source, target) as x: what the columns have and what the rows have. Examples assume `import torch`, `from tamis.torch import Pattern` and
 `from tamis.torch.nn import *`.
 """
 from __future__ import annotations
 
-from typing import Optional
+from typing import Any, Optional
 
 import torch
 from torch import Tensor, nn
 
 from . import Pattern, _check_tensors, _direct, attention, sddmm, softmax, spmm
 from ._graphs import edges
+from ._layer import Pair, of_targets
 from ._pattern import remembered
 from ._taken import PatternBuffer, PatternLike, places_of, taken
 
@@ -28,6 +30,14 @@ def _check_input(x: Tensor) -> None:
     _check_tensors({"x": x})
     if x.dim() < 2:
         raise ValueError(f"x has shape {tuple(x.shape)}: expected a row of features for each place")
+
+
+def _pair(x: Pair) -> tuple[Tensor, Tensor]:
+    """Return what sources and targets have."""
+    source, target = x if isinstance(x, tuple) else (x, x)
+    if target is None:
+        raise ValueError("x[1] is None: expected what the targets have")
+    return source, target
 
 
 class DotGATConv(nn.Module):
@@ -45,10 +55,17 @@ class DotGATConv(nn.Module):
         self.heads, self.out_features = heads, out_features
         self.weight = nn.Linear(in_features, heads * out_features, bias=False)
 
-    def forward(self, pattern: PatternLike, x: Tensor) -> Tensor:
-        _check_input(x)
-        z = self.weight(x).view(-1, self.heads, self.out_features).transpose(0, 1)
-        return attention(z, z, z, places_of(pattern)).transpose(0, 1)
+    def forward(self, pattern: PatternLike, x: Pair) -> Tensor:
+        _check_input(_pair(x)[0])
+        z, own = _heads(self, x)
+        return attention(own, z, z, places_of(pattern)).transpose(0, 1)
+
+
+def _heads(layer: Any, x: Pair) -> Any:
+    """Return W x of sources and targets by heads: (heads, nodes, width)."""
+    source, target = _pair(x)
+    z = layer.weight(source)
+    return tuple(one.view(-1, layer.heads, layer.out_features).transpose(0, 1) for one in (z, of_targets(layer.weight, x, z, target)))
 
 
 class GATConv(nn.Module):
@@ -79,12 +96,11 @@ class GATConv(nn.Module):
             for head in weight:
                 nn.init.xavier_uniform_(head)
 
-    def forward(self, pattern: PatternLike, x: Tensor) -> Tensor:
+    def forward(self, pattern: PatternLike, x: Pair) -> Tensor:
         pattern = places_of(pattern)
-        z = self.weight(x).view(-1, self.heads, self.out_features).transpose(0, 1)
-        to, of = z @ self.target, z @ self.source  # (heads, nodes, 1): a . z_i + b . z_j is a product of K = 2
-        one = torch.ones_like(to)
-        scores = sddmm(pattern, torch.cat([to, one], -1), torch.cat([one, of], -1), edge="leaky_relu", slope=self.slope)
+        z, own = _heads(self, x)
+        to, of = own @ self.target, z @ self.source  # (heads, nodes, 1): a . z_i + b . z_j is a product of K = 2
+        scores = sddmm(pattern, torch.cat([to, torch.ones_like(to)], -1), torch.cat([torch.ones_like(of), of], -1), edge="leaky_relu", slope=self.slope)
         out = spmm(pattern, self.sum_dropout(z), self.dropout(softmax(pattern, scores))).transpose(0, 1)
         out = out if self.concat else out.mean(1, keepdim=True)
         out = out if self.bias is None else out + self.bias
@@ -118,7 +134,8 @@ class GraphConv(nn.Module):
         if self.bias is not None:
             nn.init.zeros_(self.bias)
 
-    def forward(self, pattern: PatternLike, x: Tensor, edge_weight: Optional[Tensor] = None) -> Tensor:
+    def forward(self, pattern: PatternLike, x: Pair, edge_weight: Optional[Tensor] = None) -> Tensor:
+        x, _ = _pair(x)
         _check_input(x)
         pattern, edge_weight = taken(pattern, edge_weight)
         z = x @ self.weight
@@ -138,6 +155,7 @@ class GraphConv(nn.Module):
         def make() -> Tensor:
             source, target = edges(pattern)
             of, to = (x.new_zeros(size).scatter_add(0, x, torch.ones_like(x)) for x, size in ((source, pattern.cols), (target, pattern.rows)))
+            of = of if pattern.out_degrees is None else pattern.out_degrees
             degrees = {"both": of[source] * to[target], "left": of[source], "right": to[target]}[self.norm]
             return degrees.to(dtype) ** (-0.5 if self.norm == "both" else -1)
 
@@ -157,10 +175,12 @@ class AGNNConv(nn.Module):
         super().__init__()
         self.beta = nn.Parameter(torch.tensor(float(beta)), requires_grad=learn)
 
-    def forward(self, pattern: PatternLike, x: Tensor) -> Tensor:
-        _check_input(x)
-        unit = nn.functional.normalize(x, dim=-1)
-        return attention(self.beta * unit, unit, x, places_of(pattern), scale=1.0)
+    def forward(self, pattern: PatternLike, x: Pair) -> Tensor:
+        source, target = _pair(x)
+        _check_input(source)
+        unit = nn.functional.normalize(source, dim=-1)
+        own = unit if target is source else nn.functional.normalize(target, dim=-1)
+        return attention(self.beta * own, unit, source, places_of(pattern), scale=1.0)
 
 
 class SparseAttention(nn.Module):

@@ -11,7 +11,7 @@ from torch.nn import functional
 from ... import _errors
 from .. import Pattern, _direct, _graphs, attention, edge_op, edge_softmax, graph_attention, message
 from .._graphs import EdgeIndex, FillValue
-from .._layer import Channels, Pair, Size, _Layer, _linear, _two, edge_scores, inward
+from .._layer import Channels, Pair, Size, _Layer, _linear, _two, edge_scores, inward, of_targets
 from .._messages import edge_op_as_given
 
 
@@ -88,14 +88,18 @@ class _Scored(_Attention):
         lead = self._lead(z, to)
         heads = self._heads_of(z, lead)
         to = heads if to is z else None if to is None else self._heads_of(to, lead)
+        away = None
         if self.add_self_loops:
-            graph = _graphs.looped(pattern, min(size) if size is not None else min(pattern.shape))
-            pattern = graph.pattern
+            graph = _graphs.looped(pattern, min(size) if size is not None else min(pattern.shape), self._reduce)
+            pattern, away = graph.pattern, graph.away
             if edge_attr is not None:
                 edge_attr = _graphs.filled(graph, edge_attr, self.fill_value, self.flow == "target_to_source")
         if edge_attr is not None and edge_attr.dim() == 1:
             edge_attr = edge_attr.view(-1, 1)
-        weights = self._dropped(edge_softmax(pattern, self._scores(pattern, heads, to, edge_attr, lead)))
+        scores = self._scores(pattern, heads, to, edge_attr, lead)
+        if away is not None:
+            scores = scores.masked_fill(functional.pad(away, (0, scores.shape[0] - away.shape[0])).unsqueeze(1), float("-inf"))
+        weights = self._dropped(edge_softmax(pattern, scores))
         out = self._joined(self._sum(pattern, heads, weights), lead)
         out = out if residual is None else out + residual
         out = out if self.bias is None else out + self.bias
@@ -131,7 +135,7 @@ class GATConv(_Scored):
         residual = self.res(target) if self.res is not None and target is not None else None
         of_source, of_target = (self.lin, self.lin) if self.lin is not None else (self.lin_src, self.lin_dst)
         z = of_source(source)
-        to = None if target is None else z if target is source and of_source is of_target else of_target(target)
+        to = None if target is None else of_targets(of_target, x, z, target) if of_source is of_target else of_target(target)
         return self._result(self._graph(edge_index, z, to, size, edge_attr), z, to, edge_attr, size, residual, return_attention_weights)
 
     def _scores(self, pattern: Pattern, z: Tensor, to: Optional[Tensor], edge_attr: Optional[Tensor], lead: tuple[int, ...]) -> Tensor:
@@ -170,7 +174,7 @@ class GATv2Conv(_Scored):
             raise _errors.ArgumentError("x[1] is None: expected the rows of the targets")
         residual = None if self.res is None else self.res(target)
         z = self.lin_l(source)
-        to = z if target is source and self.share_weights else self.lin_r(target)
+        to = of_targets(self.lin_r, x, z, target) if self.share_weights else self.lin_r(target)
         pattern = self._graph(edge_index, z, to, None, None if self.lin_edge is None else edge_attr)
         return self._result(pattern, z, to, edge_attr, None, residual, return_attention_weights)
 

@@ -37,7 +37,7 @@ class _Normalized(_Layer):
         if not self.normalize:
             return pattern, weight
         with apart() if self.cached and torch.is_inference_mode_enabled() else _direct.autocast_off(x.device.type):
-            found = normalized(pattern, weight, x.dtype, self.improved, self.add_self_loops)
+            found = normalized(pattern, weight, x.dtype, self.improved, self.add_self_loops, self._reduce)
         if self.cached:
             self._cached = found
         return found
@@ -53,7 +53,7 @@ def ones_of(pattern: Pattern, weight: Optional[Tensor], wide: torch.dtype) -> Te
     return torch.ones(pattern.nnz, dtype=wide, device=pattern.device) if weight is None else weight.to(wide)
 
 
-def normalized(pattern: Pattern, weight: Optional[Tensor], dtype: torch.dtype, improved: bool, add_self_loops: bool) -> tuple[Pattern, Tensor]:
+def normalized(pattern: Pattern, weight: Optional[Tensor], dtype: torch.dtype, improved: bool, add_self_loops: bool, reduce: str) -> tuple[Pattern, Tensor]:
     """Return the graph, with self-loops if they are to be added, and its edge weights, which are computed once if none are given. Sums at nodes are in fp32
     also of 16-bit numbers."""
     wide = torch.promote_types(dtype if weight is None else weight.dtype, torch.float32)
@@ -61,13 +61,16 @@ def normalized(pattern: Pattern, weight: Optional[Tensor], dtype: torch.dtype, i
     def make() -> tuple[Pattern, Tensor]:
         given, full = ones_of(pattern, weight, wide), pattern
         if add_self_loops:
-            graph = _graphs.looped(pattern, pattern.rows)
+            graph = _graphs.looped(pattern, pattern.rows, reduce)
             own = given.new_full((pattern.rows,), 2.0 if improved and weight is not None else 1.0)  # as there
             if graph.kept is not None:  # an edge from a node to itself keeps its weight
                 source, target = _graphs.edges(pattern)
                 there = (source == target).nonzero().squeeze(1)
                 own = own.index_put((source[there],), given[there])
                 given = given[graph.kept]
+            elif graph.away is not None:
+                place = torch.where(graph.away, _graphs.edges(pattern)[0], pattern.rows)  # other edges go to a place that is cut off
+                own, given = functional.pad(own, (0, 1)).index_put((place,), given)[:-1], given.masked_fill(graph.away, 0.0)
             given, full = torch.cat([given, own]), graph.pattern
         inverse = spmm(full, given.new_ones(full.cols), given).pow(-0.5)
         inverse = inverse.masked_fill(inverse == float("inf"), 0.0)
@@ -233,6 +236,7 @@ class ChebConv(_Layer):
         def make() -> tuple[Pattern, Tensor]:
             graph, given = _graphs.looped(pattern, pattern.rows), ones_of(pattern, weight, wide)
             given, bare = given if graph.kept is None else given[graph.kept], graph.bare
+            given = given if graph.away is None else given.masked_fill(graph.away, 0.0)
             degrees = spmm(bare if first else bare.T, given.new_ones(bare.cols), given)
             ends = _graphs.edges(bare)
             row, col = ends.flip(0) if first else ends

@@ -10,6 +10,7 @@ from torch.nn import functional
 from ... import _errors
 from .._graphs import EdgeIndex
 from .._layer import Channels, Pair, Size, _Layer, _linear, _number_of_each, _promoted, _two
+from ._spectral import one_tensor
 
 
 class SAGEConv(_Layer):
@@ -161,6 +162,7 @@ class GatedGraphConv(_Layer):
         self.rnn.reset_parameters()
 
     def forward(self, x: Tensor, edge_index: EdgeIndex, edge_weight: Optional[Tensor] = None) -> Tensor:
+        one_tensor(x)
         if x.shape[-1] > self.out_channels:
             raise _errors.ArgumentError(f"x has {x.shape[-1]} channels: expected at most out_channels = {self.out_channels}")
         edge_weight = _number_of_each(edge_weight)
