@@ -51,14 +51,14 @@ static bool reads(const call *c, int leaf) { return tamis_message_text_reads(&c-
 
 /* The message of an element, or a derivative of it; or its bound. */
 static double value_of(const call *c, const tamis_message_text *text, int64_t t, int64_t k) {
-    const int64_t i = c->places.row[t], j = c->places.column[t];
+    const int64_t i = c->places.row[t], j = c->places.column[t], head = k / c->width;
     const double variables[TAMIS_VARIABLES] = {[TAMIS_STEP_X] = reads(c, TAMIS_STEP_X) ? at(c->U, j, k) : 0,
                                                [TAMIS_STEP_S] =
                                                    reads(c, TAMIS_STEP_S) ? at(c->E, t, edge_column(c, k)) : 0,
                                                [TAMIS_STEP_V] = reads(c, TAMIS_STEP_V) ? at(c->o.V, i, k) : 0,
                                                [TAMIS_STEP_I] = (double)i,
                                                [TAMIS_STEP_J] = (double)j,
-                                               [TAMIS_STEP_PART] = (double)(k / c->width)};
+                                               [TAMIS_STEP_PART] = (double)head};
     if (c->roundings == 0) return tamis_program_value(&text->program, text->scalars, variables);
     tamis_edge_result found[TAMIS_PROGRAM_RESULTS];
     tamis_program_results(&text->program, text->scalars, c->o.type, variables, 0, found);
