@@ -10,13 +10,7 @@
 static tamis_status check(const tamis_plan *plan, const tamis_dense *X, const tamis_dense *P,
                           tamis_execution *execution, tamis_named *named) {
     const tamis_options *const o = &plan->options;
-    const tamis_named_request request = {.device = plan->device,
-                                         .text = plan->edge_text,
-                                         .options = o,
-                                         .rows = tamis_plan_rows(plan),
-                                         .cols = plan->problem.cols,
-                                         .nnz = plan->problem.nnz,
-                                         .scattered = plan->order.permutation != NULL};
+    const tamis_named_request request = tamis_named_of_plan(plan);
     tamis_operand x = {.name = "X",
                        .view = X,
                        .rows = plan->problem.nnz,

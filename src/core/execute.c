@@ -320,14 +320,7 @@ static void describe_operands(const tamis_views *views, run *r) {
 }
 
 static tamis_status take_named(run *r) {
-    const tamis_plan *const plan = r->plan;
-    const tamis_named_request request = {.device = plan->device,
-                                         .text = plan->edge_text,
-                                         .options = &plan->options,
-                                         .rows = tamis_plan_rows(plan),
-                                         .cols = plan->problem.cols,
-                                         .nnz = plan->problem.nnz,
-                                         .scattered = plan->order.permutation != NULL};
+    const tamis_named_request request = tamis_named_of_plan(r->plan);
     return tamis_named_take(&request, &r->given, (const tamis_operand *const[]){&r->x.out}, 1, &r->named);
 }
 

@@ -15,6 +15,17 @@ typedef struct tamis_named_request {
     bool gradients;          /* it is a backward call */
 } tamis_named_request;
 
+/* The request of a call of a plan. */
+static inline tamis_named_request tamis_named_of_plan(const tamis_plan *plan) {
+    return (tamis_named_request){.device = plan->device,
+                                 .text = plan->edge_text,
+                                 .options = &plan->options,
+                                 .rows = tamis_plan_rows(plan),
+                                 .cols = plan->problem.cols,
+                                 .nnz = plan->problem.nnz,
+                                 .scattered = plan->order.permutation != NULL};
+}
+
 /* The arrays of a call, in the order of the program's. */
 typedef struct tamis_named {
     tamis_edge_array at[TAMIS_PROGRAM_ARRAYS];
