@@ -486,7 +486,7 @@ class Pattern:
 
     def __reduce__(self) -> Any:
         made = Pattern, (self.index, self.columns, self.rows, self.cols, self.coo, self.values)
-        return made if self.out_degrees is None else (*made, {"out_degrees": self.out_degrees, "apart": self.apart})
+        return (*made, {"out_degrees": self.out_degrees, "apart": self.apart}) if self.apart or self.out_degrees is not None else made
 
 
 def remembered(pattern: Pattern, name: Any, make: Callable[[], T]) -> T:
