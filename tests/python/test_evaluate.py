@@ -75,6 +75,18 @@ def test_evaluate(method):
         assert found["model"]["rmse"] < found["biases"]["rmse"]
 
 
+def test_the_order_of_test_entries_does_not_matter():
+    train, test = ml.split_entries(data())
+    backwards = test.copy()
+    for row in range(test.shape[0]):
+        place = slice(test.indptr[row], test.indptr[row + 1])
+        backwards.indices[place], backwards.data[place] = test.indices[place][::-1], test.data[place][::-1]
+    backwards.has_sorted_indices = False
+    found = [evaluate.evaluate(ml.ALS(factors=2, iterations=2), train, part) for part in (test, backwards, test.tocoo())]
+    for other in found[1:]:
+        assert other["biases"] == found[0]["biases"] and other["model"]["rmse"] == found[0]["model"]["rmse"]
+
+
 def test_command(tmp_path):
     path = tmp_path / "events.csv"
     X = data().tocoo()
