@@ -81,7 +81,7 @@ TAMIS_API tamis_status tamis_edge_network_workspace_size(const tamis_graph *grap
  * edges = r, nnz x width in S's order; out = the reduced rows, S.rows x width. Either may be NULL, not both. For MAX
  * and MIN, `argument` (NULL: not wanted) receives the entry, numbered in S's order, from which each element of out
  * comes, -1 in rows without entries: S.rows x width indices, packed. With other reductions it must be NULL. With half
- * types the extremes may be those of the rounded values.
+ * types, values may be rounded before they are compared.
  *
  * All matrices are row-major with any stride (column-major: TAMIS_ERROR_UNSUPPORTED), at addresses aligned to one
  * element. Outputs must not overlap inputs. stream is NULL on the CPU. workspace is at an address aligned to 16 bytes,

@@ -148,10 +148,10 @@ static tamis_status check_gradients(const call *c) {
     return TAMIS_OK;
 }
 
-static tamis_status check_matrices(const call *c) {
+static tamis_status check_matrices(const call *c, int count) {
     const tamis_operand *all[MATRICES];
-    for (int i = 0; i < MATRICES; i++) all[i] = &c->of[i];
-    return tamis_operands_check(c->graph->device, all, MATRICES);
+    for (int i = 0; i < count; i++) all[i] = &c->of[i];
+    return tamis_operands_check(c->graph->device, all, count);
 }
 
 static tamis_matrix matrix_of(const call *c, int which) { return tamis_matrix_of(c->of[which].view); }
@@ -228,6 +228,10 @@ static void place_ends(call *c, const char *edges_name, const tamis_dense *edges
     c->of[EDGES].output = c->of[OUT].output = output;
 }
 
+static tamis_status argument_alone(const char *name) {
+    return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL, but argument is not: expected both, or no argument", name);
+}
+
 static void set_inputs(const call *c, tamis_edge_network_job *job) {
     job->e = matrix_of(c, E);
     job->p = matrix_of(c, P);
@@ -263,8 +267,8 @@ tamis_status tamis_edge_network(const tamis_graph *graph, const tamis_edge_netwo
     TRY(begin(&c, options, matrices, stream));
     if (!edges && !out) return tamis_fail(TAMIS_ERROR_ARGUMENT, "edges = NULL and out = NULL: expected one of them");
     place_ends(&c, "edges", edges, "out", out, true);
-    TRY(check_matrices(&c));
-    if (!out) TRY(tamis_message_check_unread("argument", argument, "out is NULL"));
+    TRY(check_matrices(&c, GRADIENTS));
+    if (!out && argument) return argument_alone("out");
     TRY(tamis_message_check_argument(argument, c.o.argument_type, tamis_edge_network_is_extreme(&c.o), false));
     TRY(check_workspace(&c, false, workspace));
     tamis_edge_network_job job = job_of(&c, false, stream);
@@ -302,8 +306,8 @@ tamis_status tamis_edge_network_backward(const tamis_graph *graph, const tamis_e
     place_ends(&c, "dEdges", dEdges, "dOut", dOut, false);
     place_all(&c, gradients, true);
     TRY(check_gradients(&c));
-    TRY(check_matrices(&c));
-    if (!dOut) TRY(tamis_message_check_unread("argument", argument, "dOut is NULL"));
+    TRY(check_matrices(&c, MATRICES));
+    if (!dOut && argument) return argument_alone("dOut");
     const bool extreme = tamis_edge_network_is_extreme(&c.o);
     TRY(tamis_message_check_argument(argument, c.o.argument_type, extreme, dOut && graph->rows.rows > 0));
     TRY(check_workspace(&c, true, workspace));
