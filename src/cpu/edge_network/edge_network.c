@@ -5,7 +5,7 @@
 #include "base/status.h"
 #include "cpu/messages/shares.h"
 
-/* Edges of the shortest chunk, most chunks, and at least so many whatever their buffers take; bytes of all chunks. */
+/* Edges of the shortest chunk; most chunks; the bytes that all chunks may take, and the number that may take more. */
 enum { CHUNK_LEAST = 256, CHUNKS_MOST = 128, CHUNKS_LEAST = 16, BYTES_MOST = 1 << 26, LINE = 64 };
 
 typedef struct run {

@@ -74,7 +74,8 @@ static void network_scatter(const network_chunk_state *c, const tamis_matrix *to
         network_narrow(from + i * cols, rows.at + c->entry[i] * rows.stride, cols);
 }
 
-/* What of the layers is wanted: the gradient by a hidden layer's argument, for itself and for what is before it. */
+/* True if the gradient by the first layer's argument is wanted, or by the last one's: for itself, or for layers before
+   it. */
 static bool network_wants_first(const tamis_edge_network_job *job) {
     return job->da.at.base || job->dw1.at.base || job->db1.at.base || job->de.at.base;
 }

@@ -103,8 +103,7 @@ static void network_multiply(const network_chunk_state *c, const real *x, int64_
     c->n->dense->multiply(&job, 0, count);
 }
 
-/* Adds the sums of x to those of a vector, and x^T y to those of weights: numbers `vector` and `weights` of the
-   gradients. */
+/* Adds the sums of x to the gradient of a vector, and x^T y to the gradient of weights: their numbers. */
 static void network_sum(const network_chunk_state *c, const real *x, int64_t count, int64_t inner, int vector_number,
                         const real *y, int64_t cols, int weights) {
     int64_t rows, length;

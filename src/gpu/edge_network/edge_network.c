@@ -1,17 +1,13 @@
-/* The network on edges on a GPU. */
+/* The network on edges on a GPU: which way takes a job. */
 #include "gpu/edge_network/edge_network.h"
 
-#include "base/status.h"
+#include "gpu/edge_network/slabs.h"
+
+/* A kernel that keeps the layers of an edge on the chip is to be asked first, here and in `workspace`. */
+static tamis_status run(const tamis_edge_network_job *job) { return tamis_gpu_network_slabs(job); }
 
 static tamis_status workspace(const tamis_edge_network_job *job, size_t *bytes) {
-    (void)job;
-    *bytes = 0;
-    return TAMIS_OK;
-}
-
-static tamis_status run(const tamis_edge_network_job *job) {
-    (void)job;
-    return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "the network on edges runs on the device \"cpu\"");
+    return tamis_gpu_network_slabs_workspace(job, bytes);
 }
 
 const tamis_edge_network_functions tamis_gpu_edge_network_functions = {.workspace = workspace, .run = run};
