@@ -45,7 +45,7 @@ typedef struct tamis_edge_network_options {
     tamis_activation activation;
     tamis_reduce reduce;            /* of out; ties, NaN and empty rows are treated as in <tamis/message.h> */
     tamis_index_type argument_type; /* of `argument`; TAMIS_I32 holds up to 2^31 entries */
-    int32_t hidden_layers;          /* 1 or 2; 0 means 1 */
+    int hidden_layers;              /* 1 or 2; 0 means 1 */
     int64_t edge_width;             /* elements of e_t; 0: edges have no vectors, and E and W1 are NULL */
     int64_t hidden, width;          /* elements of h_t, and of y_t; 1 or more */
     double epsilon;                 /* of the normalisation; 0 means 1e-5 */

@@ -22,7 +22,7 @@ static void draw_options(operation_case *c, tamis_edge_network_options *o) {
                                       .reduce = (tamis_reduce)operation_pick(c, 4),
                                       .activation = (tamis_activation)operation_pick(c, 4),
                                       .argument_type = (tamis_index_type)operation_below(c, 2),
-                                      .hidden_layers = (int32_t)operation_below(c, 3),
+                                      .hidden_layers = (int)operation_below(c, 3),
                                       .normalise = !operation_once_in(c, 3),
                                       .reduce_update = operation_once_in(c, 3),
                                       .epsilon = operation_once_in(c, 2) ? 0 : 0.01};
