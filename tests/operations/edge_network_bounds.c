@@ -66,7 +66,8 @@ static about slope(const layers *l, about x) {
     case TAMIS_ACTIVATION_RELU: return (about){x.is > 0, fabs(x.is) <= x.off && x.off > 0 ? 1 : 0};
     case TAMIS_ACTIVATION_SILU: return (about){s * (1 + x.is * (1 - s)), x.off + rounded};
     case TAMIS_ACTIVATION_GELU:
-        return (about){erfc(-x.is * sqrt(0.5)) / 2 + x.is * exp(-x.is * x.is / 2) / sqrt(2 * acos(-1)), x.off + rounded};
+        return (about){erfc(-x.is * sqrt(0.5)) / 2 + x.is * exp(-x.is * x.is / 2) / sqrt(2 * acos(-1)),
+                       x.off + rounded};
     default: return (about){1 - t * t, x.off + rounded};
     }
 }
