@@ -315,7 +315,7 @@ tamis_status tamis_edge_network_backward(const tamis_graph *graph, const tamis_e
     set_inputs(&c, &job);
     set_gradients(&c, &job);
     job.argument = tamis_place_at(argument, 0);
-    if (gradients->P || gradients->Q) job.da = (tamis_matrix){.at = tamis_place_at(workspace, 0), .stride = c.o.hidden};
+    job.da = (tamis_matrix){.at = tamis_place_at(workspace, 0), .stride = c.o.hidden};
     job.workspace = tamis_place_at(workspace, bytes_of_da(&c));
     TRY(graph->device->backend->edge_network->run(&job));
     TRY(sum_da(&c, &graph->rows, &job.da, GRADIENTS + P, stream));
