@@ -295,7 +295,7 @@ TEST(networks_on_edges) {
     SPOILT(c.layers.E, NULL, ARGUMENT, "E = NULL: expected a matrix of 5 x 4", network_call());
     SPOILT(c.layers.W2, &c.W, ARGUMENT, "W2 is not NULL, but options.hidden_layers is not 2", network_call());
     SPOILT(c.layers.gain, &c.W, ARGUMENT, "gain is not NULL, but options.normalise is false", network_call());
-    SPOILT(c.layers.W3, NULL, ARGUMENT, "W3 = NULL: expected a matrix of 4 x 4", network_gradients());
+    SPOILT(c.layers.W3, NULL, ARGUMENT, "W3 = NULL: expected a matrix of 4 x 4", network_call());
     SPOILT(c.layers.P, NULL, ARGUMENT, "dP is not NULL, but P is NULL", network_gradients());
     SPOILT(c.layers.reserved[3], 7, UNSUPPORTED, "matrices.reserved[3] = 0x7", network_gradients());
     SPOILT(c.by_layers.reserved[0], 7, UNSUPPORTED, "gradients.reserved[0] = 0x7", network_gradients());
