@@ -34,7 +34,7 @@ def mlp(inputs: int, width: int) -> nn.Sequential:
 
 
 class Eager(nn.Module):
-    """What EdgeNetwork computes, by PyTorch's layers: it makes arrays of all edges."""
+    """The same layer as EdgeNetwork in PyTorch's layers: it makes arrays of all edges."""
 
     def __init__(self, width: int):
         super().__init__()

@@ -15,7 +15,7 @@ from . import _direct
 from ._formulas import EXTREME, wide
 from ._held import pattern_of
 from ._messages import REDUCES, _check, _graph, _number, arguments_of, call_library
-from ._ops import CALLS, _at_its_level, _define, _forward, _function_of_gradient, _made_function, no_forward_mode
+from ._ops import CALLS, Sizes, _define, _forward, _function_of_gradient, _made_function, no_forward_mode
 from ._taken import PatternLike
 
 ACTIVATIONS = {name.removeprefix("TAMIS_ACTIVATION_").lower(): number for name, number in vars(c).items() if name.startswith("TAMIS_ACTIVATION_")}
@@ -68,15 +68,8 @@ def _shown(results: tuple, like: Tensor) -> tuple[Tensor, ...]:
     return tuple(like.new_empty((0,), dtype=torch.int32 if place == 2 else None) if x is None else x for place, x in enumerate(results))
 
 
-class _Sizes:
-    """A pattern's sizes, numbers or symbols, as `arguments_of` reads them."""
-
-    def __init__(self, rows: Any, cols: Any, nnz: Any):
-        self.shape, self.nnz = (rows, cols), nnz
-
-
 def _fake(index: Tensor, columns: Tensor, *given: Any) -> tuple[Tensor, ...]:
-    w3, of, numbers = given[7], _Sizes(*given[COUNT:COUNT + 2], columns.shape[0]), given[COUNT + 3:]
+    w3, of, numbers = given[7], Sizes(given[COUNT:COUNT + 2], columns.shape[0]), given[COUNT + 3:]
     return _shown(_results(of.shape, of.nnz, w3, numbers, of), w3)
 
 
@@ -114,10 +107,11 @@ def _function(kind: int, x: Tensor) -> Tensor:
     return names[kind](x)
 
 
-def composed(index: Tensor, columns: Tensor, sizes: tuple, operands: tuple, numbers: tuple, argument: Optional[Tensor]) -> tuple[Tensor, Tensor]:
+def composed(where: tuple, operands: tuple, numbers: tuple, argument: Optional[Tensor]) -> tuple[Tensor, Tensor]:
     """Return the edges and their reduction by operators that have derivatives. They make arrays of all edges."""
     e, p, q, w1, b1, w2, b2, w3, b3, gain, shift = operands
-    (rows, cols, coo), (activation, reduce, norm, residual, update, _, epsilon, _, sums) = sizes, numbers
+    index, columns, (rows, cols, coo) = where
+    (activation, reduce, norm, residual, update, _, epsilon, _, sums) = numbers
     hidden, width, like = w3.shape[1], w3.shape[0], w3
     a = like.new_zeros((columns.shape[0], hidden))
     if p is not None or q is not None:
@@ -152,10 +146,11 @@ def _composed_gradients(where: tuple, operands: tuple, argument: Tensor, numbers
 
     def results(*given: Tensor) -> tuple[Tensor, ...]:
         left = [wide(x) for x in given]
-        found = composed(*where, tuple(left.pop(0) if is_there else None for is_there in there), numbers, argument)
+        found = composed(where, tuple(left.pop(0) if is_there else None for is_there in there), numbers, argument)
         return tuple(x for x, is_there in zip(found, seeds) if is_there)
 
-    made, pull = torch.func.vjp(results, *(x for x in operands if x is not None))
+    pulled: Any = torch.func.vjp(results, *(x for x in operands if x is not None))
+    made, pull = pulled
     found = list(pull(tuple(change.to(x.dtype) for x, change in zip(made, (x for x in changes if x is not None)))))
     return [found.pop(0) if is_there else None for is_there in there]
 
@@ -227,7 +222,7 @@ def edge_network(pattern: PatternLike, e: Optional[Tensor], p: Optional[Tensor] 
     edges=False, and their sum, mean, max or min over the entries of each row (rows, width), or None with reduce=None; with `update` what is reduced
     is without the residual. A row without entries gives 0.
     e: (nnz, edge width), or None; p: (rows, hidden), q: (cols, hidden): x times the transposes of the parts of the first layer's weight that belong to
-    nodes, so that each is computed once for a node. Weights are outputs x inputs, as those of torch.nn.Linear. activation: "relu", "silu", "gelu" or
+    nodes, so that each is computed once for a node. Weights are outputs x inputs, as torch.nn.Linear has them. activation: "relu", "silu", "gelu" or
     "tanh". Hidden layers are not stored: the backward pass computes them again, and makes one array (nnz, hidden). Gradients to all tensors, the same
     bits each time; second derivatives make arrays of all edges. In fp32 on a GPU it computes as torch.backends.cuda.matmul.allow_tf32 says. Errors as
     in `sddmm`.

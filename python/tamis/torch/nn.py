@@ -213,7 +213,7 @@ class SparseAttention(nn.Module):
 class EdgeNetwork(nn.Module):
     """The network on edges of MeshGraphNet, GraphCast and others: e' = e + LayerNorm(W2 f(W1 [e, x_i, x_j] + b1) + b2), and the sums of e' by node.
 
-    Its parameters are those of `layers`, an nn.Sequential(Linear, f, Linear, LayerNorm) on [e, x_i, x_j], with i the target and j the source of the
+    `layers` has its parameters: an nn.Sequential(Linear, f, Linear, LayerNorm) on [e, x_i, x_j], with i the target and j the source of the
     edge: `layer.layers.load_state_dict(theirs.state_dict())` takes the weights of such a model. With hidden_layers=2 there is one more Linear and f.
     node_width: that of x, or a pair (source, target). activation: "relu", "silu", "gelu", "tanh". aggregate: "sum", "mean", "max", "min", or None: only
     e'. update: sums the updates, e' without the residual e. The first layer is computed by node, and no array of hidden layers of edges is stored.
