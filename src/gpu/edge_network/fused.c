@@ -72,7 +72,8 @@ static void place_buffers(fused *f) {
                                     [SLOPES] = o->hidden_layers == 2 ? slab * o->hidden * f->element : 0,
                                     [RESULTS] = slab * o->width * f->element,
                                     [GAIN_PARTS] = back ? 8 * warps * o->width : 0,
-                                    [WEIGHT_PARTS] = back ? 4 * f->shares * widest * (inputs + 1) * LAYERS_MOST : 0};
+                                    [WEIGHT_PARTS] =
+                                        back ? 4 * f->shares * widest * (inputs + 1) * (o->hidden_layers + 1) : 0};
     f->bytes = 0;
     for (int i = 0; i < BUFFERS; i++) {
         f->at[i] = f->bytes;
@@ -180,49 +181,35 @@ static tamis_network_variant small_of(const fused *f) {
                                    .mean = f->v.mean};
 }
 
-/* Packs a matrix of weights, or its transpose. */
-static tamis_status pack(const fused *f, int which, bool down, int64_t *before) {
-    const tamis_matrix *const matrices[] = {&f->job->w1, &f->job->w2, &f->job->w3}, *const w = matrices[which];
-    int64_t outputs, inputs;
-    shape_of(&f->job->o, which, &outputs, &inputs);
-    if (outputs * inputs == 0) return TAMIS_OK;
-    tamis_network_variant v = small_of(f);
-    v.together = f->v.together;
-    const tamis_place to = further(place_of(f, down ? DOWN : UP), *before);
-    *before += outputs * inputs * f->element;
-    return start(f, TAMIS_NETWORK_PACK, v, tamis_gpu_groups(outputs * inputs), 1, 0,
-                 TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("outputs", down ? inputs : outputs),
-                                     tamis_gpu_integer("inputs", down ? outputs : inputs), tamis_gpu_place("w", w->at),
-                                     tamis_gpu_integer("row_stride", down ? 1 : w->stride),
-                                     tamis_gpu_integer("column_stride", down ? w->stride : 1),
-                                     tamis_gpu_place("packed", to)));
-}
-
-static tamis_status pack_vector(const fused *f, const tamis_matrix *b, int64_t count, double absent, int64_t *before) {
-    const tamis_gpu_kinds kinds = {f->job->o.type, TAMIS_I32, TAMIS_I32};
-    const tamis_place to = further(place_of(f, VECTORS), *before);
-    *before += 4 * count;
-    return tamis_gpu_utility(
-        f->device, f->job->stream, "edge_network.simt", "edge_vector", kinds, tamis_gpu_groups(count),
-        TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("count", count), tamis_gpu_integer("has_b", b->at.base != NULL),
-                            tamis_gpu_place("b", b->at.base ? b->at : to), tamis_gpu_real("absent", absent),
-                            tamis_gpu_place("to", to)));
-}
-
-static tamis_status pack_all(const fused *f) {
-    const tamis_edge_network_job *const job = f->job;
-    int64_t up = 0, down = 0, vectors = 0;
-    for (int i = FIRST; i < LAYERS_MOST; i++) TRY(pack(f, i, false, &up));
-    for (int i = LAST; job->back && i >= FIRST; i--) TRY(pack(f, i, true, &down));
-    if (job->b1.at.base) TRY(pack_vector(f, &job->b1, job->o.hidden, 0, &vectors));
-    if (job->o.hidden_layers == 2) TRY(pack_vector(f, &job->b2, job->o.hidden, 0, &vectors));
-    TRY(pack_vector(f, &job->b3, job->o.width, 0, &vectors));
-    TRY(pack_vector(f, &job->gain, job->o.width, 1, &vectors));
-    return pack_vector(f, &job->shift, job->o.width, 0, &vectors);
-}
-
 static tamis_gpu_named matrix(const char *name, const tamis_matrix *x) { return tamis_gpu_place(name, x->at); }
 static tamis_gpu_named stride(const char *name, const tamis_matrix *x) { return tamis_gpu_integer(name, x->stride); }
+
+static tamis_gpu_named has(const char *name, const tamis_matrix *x) {
+    return tamis_gpu_integer(name, x->at.base != NULL);
+}
+
+/* Packs the weights and vectors for the way up, and for a backward call for the way down. */
+static tamis_status pack(const fused *f) {
+    enum { UP_ONLY = 4, BOTH = 7 }; /* the grid's y */
+    const tamis_edge_network_job *const job = f->job;
+    tamis_network_variant v = small_of(f);
+    v.together = f->v.together;
+    v.mma = f->v.mma;
+    v.inner = f->v.inner;
+    v.hidden = f->v.hidden;
+    v.layers = f->v.layers;
+    v.has_b1 = job->b1.at.base != NULL;
+    return start(f, TAMIS_NETWORK_PACK, v, tamis_gpu_groups(tamis_gpu_max(job->o.hidden, job->o.width) * job->o.hidden),
+                 job->back ? BOTH : UP_ONLY, 0,
+                 TAMIS_GPU_ARGUMENTS(matrix("w1", &job->w1), stride("w1_stride", &job->w1), matrix("w2", &job->w2),
+                                     stride("w2_stride", &job->w2), matrix("w3", &job->w3),
+                                     stride("w3_stride", &job->w3), matrix("b1", &job->b1), matrix("b2", &job->b2),
+                                     has("has_b2", &job->b2), matrix("b3", &job->b3), has("has_b3", &job->b3),
+                                     matrix("gain", &job->gain), has("has_gain", &job->gain),
+                                     matrix("shift", &job->shift), has("has_shift", &job->shift),
+                                     tamis_gpu_place("up", place_of(f, UP)), tamis_gpu_place("down", place_of(f, DOWN)),
+                                     tamis_gpu_place("vectors", place_of(f, VECTORS))));
+}
 
 /* Edges of a warp, a multiple of what it takes at once. */
 static int64_t share_of(const fused *f, int64_t edges) {
@@ -272,7 +259,8 @@ static tamis_status forward(const fused *f) {
 static tamis_place weight_parts(const fused *f, int which) {
     const tamis_edge_network_options *const o = &f->job->o;
     const int64_t widest = tamis_gpu_max(o->width, o->hidden), inputs = tamis_gpu_max(o->edge_width, o->hidden);
-    return further(place_of(f, WEIGHT_PARTS), 4 * f->shares * widest * (inputs + 1) * which);
+    const int before = which == LAST ? o->hidden_layers : which;
+    return further(place_of(f, WEIGHT_PARTS), 4 * f->shares * widest * (inputs + 1) * before);
 }
 
 /* Adds the products of a slab to the parts of a gradient of weights: x^T y, x with a column for each output. */
@@ -294,23 +282,22 @@ static tamis_status add_weights(const fused *f, int which, int64_t edges, tamis_
                                      tamis_gpu_place("parts", weight_parts(f, which)), tamis_gpu_integer("add", add)));
 }
 
-/* Sums the parts of a gradient, a matrix that begins `first` numbers into each. */
-static tamis_status finish(const fused *f, const tamis_matrix *to, tamis_place parts, int64_t count, int64_t size,
-                           int64_t first, int64_t rows, int64_t columns) {
-    if (!to->at.base) return TAMIS_OK;
-    return start(f, TAMIS_NETWORK_ADD, small_of(f), tamis_gpu_groups(rows * columns), 1, 0,
-                 TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("count", count), tamis_gpu_integer("size", size),
-                                     tamis_gpu_integer("first", first), tamis_gpu_integer("rows", rows),
-                                     tamis_gpu_integer("columns", columns), tamis_gpu_place("parts", parts),
-                                     matrix("to", to), stride("stride", to)));
+/* Adds the parts of two gradients: a matrix, and a vector that follows it in each part. */
+static tamis_status add_parts(const fused *f, tamis_place parts, int64_t count, int64_t rows, int64_t columns,
+                              int64_t further_numbers, const tamis_matrix *to, const tamis_matrix *other) {
+    if (!to->at.base && !other->at.base) return TAMIS_OK;
+    return start(f, TAMIS_NETWORK_ADD, small_of(f), (rows * columns + further_numbers + WARP - 1) / WARP, 1, 0,
+                 TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("count", count), tamis_gpu_integer("rows", rows),
+                                     tamis_gpu_integer("columns", columns),
+                                     tamis_gpu_integer("further", further_numbers), tamis_gpu_place("parts", parts),
+                                     has("has_to", to), matrix("to", to), stride("stride", to), has("has_other", other),
+                                     matrix("other", other)));
 }
 
 static tamis_status finish_weights(const fused *f, int which, const tamis_matrix *w, const tamis_matrix *b) {
     int64_t outputs, inputs;
     shape_of(&f->job->o, which, &outputs, &inputs);
-    const int64_t size = outputs * inputs + outputs;
-    TRY(finish(f, w, weight_parts(f, which), f->shares, size, 0, outputs, inputs));
-    return finish(f, b, weight_parts(f, which), f->shares, size, outputs * inputs, 1, outputs);
+    return add_parts(f, weight_parts(f, which), f->shares, outputs, inputs, outputs, w, b);
 }
 
 static tamis_status slab(const fused *f, int64_t begin, int64_t end) {
@@ -361,13 +348,12 @@ static tamis_status backward(const fused *f) {
     TRY(finish_weights(f, FIRST, &job->dw1, &job->db1));
     if (job->o.hidden_layers == 2) TRY(finish_weights(f, SECOND, &job->dw2, &job->db2));
     TRY(finish_weights(f, LAST, &job->dw3, &job->db3));
-    TRY(finish(f, &job->dgain, place_of(f, GAIN_PARTS), warps, 2 * width, 0, 1, width));
-    return finish(f, &job->dshift, place_of(f, GAIN_PARTS), warps, 2 * width, width, 1, width);
+    return add_parts(f, place_of(f, GAIN_PARTS), warps, 1, width, width, &job->dgain, &job->dshift);
 }
 
 tamis_status tamis_gpu_network_fused(const tamis_edge_network_job *job) {
     fused f;
     if (!plan(&f, job)) return tamis_fail(TAMIS_ERROR_INTERNAL, "the fused network on edges does not take the job");
-    TRY(pack_all(&f));
+    TRY(pack(&f));
     return job->back ? backward(&f) : forward(&f);
 }
