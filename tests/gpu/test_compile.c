@@ -64,6 +64,7 @@ static const struct allowed {
     {"cusddmm_l2.simt", 8, "saved around exp, where a group of 512 leaves 40 registers"},
     {"edge_gradient.simt", 16, "saved around divisions"},
     {"edge_text.simt", 16, "saved around functions of fp64"},
+    {"edge_network.simt", 16, "saved around exp and 64-bit divisions"},
     {"segments.simt", 24, "saved around exp, of fp64"},
     {"merge.simt", 64, "saved around exp, of fp64, and divisions", "-D ORDER=1"},
     {"softmax.simt", 16, "saved around exp"},
