@@ -110,7 +110,7 @@ static bool plan(fused *f, const tamis_edge_network_job *job) {
     const int64_t tiles = (job->order.nnz + EDGES - 1) / EDGES;
     f->groups = tamis_gpu_min(device->limits.multiprocessors, (tiles + f->warps - 1) / f->warps);
     f->slab = tamis_gpu_min(SLAB, tiles * EDGES);
-    f->shares = tamis_gpu_min(2 * device->limits.multiprocessors, (f->slab + 255) / 256);
+    f->shares = tamis_gpu_min(device->limits.multiprocessors, (f->slab + 255) / 256);
     f->v = (tamis_network_variant){.element = tamis_gpu_element(o->type),
                                    .index = job->order.column_type == TAMIS_I64 ? 64 : 32,
                                    .offset = job->order.offset_type == TAMIS_I64 ? 64 : 32,
@@ -271,7 +271,6 @@ static tamis_status add_weights(const fused *f, int which, int64_t edges, tamis_
     int64_t outputs, inputs;
     shape_of(&f->job->o, which, &outputs, &inputs);
     tamis_network_variant v = small_of(f);
-    v.groups = 2;
     v.tf32 = f->v.tf32;
     const int64_t share = ((edges + f->shares - 1) / f->shares + rows - 1) / rows * rows;
     const int64_t tiles = ((outputs + TILE - 1) / TILE) * ((inputs + TILE - 1) / TILE);
