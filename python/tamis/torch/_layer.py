@@ -10,7 +10,7 @@ from torch.nn import functional
 
 from .. import _declarations as c
 from .. import _errors
-from . import Pattern, _check_tensors, _direct, _graphs, edge_op, message, spmm
+from . import Pattern, _check_tensors, _compiled, _direct, _graphs, edge_op, message, spmm
 from ._direct import compiling, transforms
 from ._graphs import EdgeIndex
 from ._held import apart
@@ -229,7 +229,14 @@ def outward(x: Tensor, lead: tuple[int, ...]) -> Tensor:
 
 def counts(pattern: Pattern, dtype: torch.dtype) -> Tensor:
     """Return the number of edges of each row, (rows, 1), which is computed once."""
-    return remembered(pattern, "counts", lambda: torch.bincount(pattern._rows(), minlength=pattern.rows).unsqueeze(1)).to(dtype)
+    return (_compiled.tensor_of(pattern, "counts") if isinstance(pattern, _compiled.Seen) else _counts(pattern)).to(dtype)
+
+
+def _counts(pattern: Pattern, _: Any = None) -> Tensor:
+    return remembered(pattern, "counts", lambda: torch.bincount(pattern._rows(), minlength=pattern.rows).unsqueeze(1))
+
+
+_compiled.TENSORS["counts"] = _compiled.Kept(_counts, lambda sizes, _: (sizes[0], 1))
 
 
 def _promoted(x: Tensor, weight: Optional[Tensor]) -> Tensor:

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ... import _errors
-from .. import Pattern, _direct, _graphs, spmm
+from .. import Pattern, _compiled, _direct, _graphs, spmm
 from .._graphs import EdgeIndex
 from .._held import apart
 from .._layer import _Layer, _linear, _number_of_each, _promoted, is_plain
@@ -53,31 +53,47 @@ def ones_of(pattern: Pattern, weight: Optional[Tensor], wide: torch.dtype) -> Te
     return torch.ones(pattern.nnz, dtype=wide, device=pattern.device) if weight is None else weight.to(wide)
 
 
+_WIDE = torch.float32, torch.float64
+_NORMALIZATIONS = None, "sym", "rw"
+
+
 def normalized(pattern: Pattern, weight: Optional[Tensor], dtype: torch.dtype, improved: bool, add_self_loops: bool, reduce: str) -> tuple[Pattern, Tensor]:
     """Return the graph, with self-loops if they are to be added, and its edge weights, which are computed once if none are given. Sums at nodes are in fp32
     also of 16-bit numbers."""
     wide = torch.promote_types(dtype if weight is None else weight.dtype, torch.float32)
+    graph = _graphs.looped(pattern, pattern.rows, reduce) if add_self_loops else None
+    if weight is None and isinstance(pattern, _compiled.Seen):
+        return pattern if graph is None else graph.pattern, _compiled.tensor_of(pattern, "normalized", add_self_loops, _WIDE.index(wide))
+    if weight is None:
+        return remembered(pattern, ("gcn", add_self_loops, wide), lambda: _normalized(pattern, None, graph, 1.0, wide))
+    return _normalized(pattern, weight, graph, 2.0 if improved else 1.0, wide)
 
-    def make() -> tuple[Pattern, Tensor]:
-        given, full = ones_of(pattern, weight, wide), pattern
-        if add_self_loops:
-            graph = _graphs.looped(pattern, pattern.rows, reduce)
-            own = given.new_full((pattern.rows,), 2.0 if improved and weight is not None else 1.0)  # as there
-            if graph.kept is not None:  # an edge from a node to itself keeps its weight
-                source, target = _graphs.edges(pattern)
-                there = (source == target).nonzero().squeeze(1)
-                own = own.index_put((source[there],), given[there])
-                given = given[graph.kept]
-            elif graph.away is not None:
-                place = torch.where(graph.away, _graphs.edges(pattern)[0], pattern.rows)  # other edges go to a place that is cut off
-                own, given = functional.pad(own, (0, 1)).index_put((place,), given)[:-1], given.masked_fill(graph.away, 0.0)
-            given, full = torch.cat([given, own]), graph.pattern
-        inverse = spmm(full, given.new_ones(full.cols), given).pow(-0.5)
-        inverse = inverse.masked_fill(inverse == float("inf"), 0.0)
-        ends = _graphs.edges(full)
-        return full, inverse[ends[0]] * given * inverse[ends[1]]
 
-    return remembered(pattern, ("gcn", add_self_loops, wide), make) if weight is None else make()
+def _normalized(pattern: Pattern, weight: Optional[Tensor], graph: Optional[_graphs.Looped], loop: float, wide: torch.dtype) -> tuple[Pattern, Tensor]:
+    given, full = ones_of(pattern, weight, wide), pattern
+    if graph is not None:
+        own = given.new_full((pattern.rows,), loop)
+        if graph.kept is not None:  # an edge from a node to itself keeps its weight
+            source, target = _graphs.edges(pattern)
+            there = (source == target).nonzero().squeeze(1)
+            own = own.index_put((source[there],), given[there])
+            given = given[graph.kept]
+        elif graph.away is not None:
+            place = torch.where(graph.away, _graphs.edges(pattern)[0], pattern.rows)  # other edges go to a place that is cut off
+            own, given = functional.pad(own, (0, 1)).index_put((place,), given)[:-1], given.masked_fill(graph.away, 0.0)
+        given, full = torch.cat([given, own]), graph.pattern
+    inverse = spmm(full, given.new_ones(full.cols), given).pow(-0.5)
+    inverse = inverse.masked_fill(inverse == float("inf"), 0.0)
+    ends = _graphs.edges(full)
+    return full, inverse[ends[0]] * given * inverse[ends[1]]
+
+
+def _kept_weights(pattern: Pattern, numbers: Any) -> Tensor:
+    add_self_loops, wide = numbers[0], _WIDE[numbers[1]]
+    return remembered(pattern, ("gcn with loops", *numbers), lambda: _normalized(pattern, None, _graphs.with_loops(pattern, pattern.rows) if add_self_loops else None, 1.0, wide)[1])
+
+
+_compiled.TENSORS["normalized"] = _compiled.Kept(_kept_weights, lambda sizes, numbers: (sizes[2] + (sizes[0] if numbers[0] else 0),), lambda numbers: _WIDE[numbers[1]])
 
 
 class GCNConv(_Normalized):
@@ -200,7 +216,7 @@ class ChebConv(_Layer):
         super().__init__(**kwargs)
         if K < 1:
             raise _errors.ArgumentError(f"K = {K}: expected 1 or more")
-        if normalization not in (None, "sym", "rw"):
+        if normalization not in _NORMALIZATIONS:
             raise _errors.ArgumentError(f"normalization = {normalization!r}: expected None, 'sym' or 'rw'")
         self.in_channels, self.out_channels, self.normalization = in_channels, out_channels, normalization
         self.lins = nn.ModuleList(_linear(in_channels, out_channels, False, True) for _ in range(K))
@@ -232,31 +248,48 @@ class ChebConv(_Layer):
         """Return the scaled Laplacian: the graph with self-loops, and its values, which are computed once if neither weights nor lambda_max are given."""
         wide = torch.promote_types(dtype if weight is None else weight.dtype, torch.float32)
         first = self.flow == "target_to_source"  # the rows of the pattern are row 0 of edge_index, whose nodes have the degrees
+        graph, plain = _graphs.looped(pattern, pattern.rows), weight is None and largest is None
+        if plain and isinstance(pattern, _compiled.Seen):
+            return graph.pattern, _compiled.tensor_of(pattern, "laplacian", _NORMALIZATIONS.index(self.normalization), first, _WIDE.index(wide))
 
         def make() -> tuple[Pattern, Tensor]:
-            graph, given = _graphs.looped(pattern, pattern.rows), ones_of(pattern, weight, wide)
-            given, bare = given if graph.kept is None else given[graph.kept], graph.bare
-            given = given if graph.away is None else given.masked_fill(graph.away, 0.0)
-            degrees = spmm(bare if first else bare.T, given.new_ones(bare.cols), given)
-            ends = _graphs.edges(bare)
-            row, col = ends.flip(0) if first else ends
-            own = torch.ones_like(degrees)
-            if self.normalization is None:
-                own = degrees
-            else:
-                inverse = degrees.pow(-0.5 if self.normalization == "sym" else -1.0)
-                inverse = inverse.masked_fill(inverse == float("inf"), 0.0)
-                given = inverse[row] * given * (inverse[col] if self.normalization == "sym" else 1.0)
-            values, most = torch.cat([-given, own]), largest
-            if most is None:
-                most = 2.0 * values.max() if values.numel() else 1.0
-            most = torch.as_tensor(most, dtype=None if isinstance(most, Tensor) else wide, device=values.device)
-            if most.numel() > 1:
-                if batch is None:
-                    raise _errors.ArgumentError(f"lambda_max has {most.numel()} numbers: expected one, or batch, the graph of each node")
-                most = most[batch[torch.cat([row, torch.arange(bare.rows, device=row.device)])]]
-            values = 2.0 * values / most
-            values = values.masked_fill((values == float("inf")) | (most == 0), 0.0)  # a graph without edges has a Laplacian of zeros
-            return graph.pattern, torch.cat([values[:bare.nnz], values[bare.nnz:] - 1])
+            return graph.pattern, _laplacian(pattern, weight, graph, self.normalization, first, wide, batch, largest)
 
-        return remembered(pattern, ("laplacian", self.normalization, first, wide), make) if weight is None and largest is None else make()
+        return remembered(pattern, ("laplacian", self.normalization, first, wide), make) if plain else make()
+
+
+def _laplacian(pattern: Pattern, weight: Optional[Tensor], graph: _graphs.Looped, normalization: Optional[str], first: bool, wide: torch.dtype,
+               batch: Optional[Tensor] = None, largest: Any = None) -> Tensor:
+    """Return the values of the scaled Laplacian. first: degrees are of row 0 of edge_index, the rows of the pattern."""
+    given, bare = ones_of(pattern, weight, wide), graph.bare
+    given = given if graph.kept is None else given[graph.kept]
+    given = given if graph.away is None else given.masked_fill(graph.away, 0.0)
+    degrees = spmm(bare if first else bare.T, given.new_ones(bare.cols), given)
+    ends = _graphs.edges(bare)
+    row, col = ends.flip(0) if first else ends
+    own = torch.ones_like(degrees)
+    if normalization is None:
+        own = degrees
+    else:
+        inverse = degrees.pow(-0.5 if normalization == "sym" else -1.0)
+        inverse = inverse.masked_fill(inverse == float("inf"), 0.0)
+        given = inverse[row] * given * (inverse[col] if normalization == "sym" else 1.0)
+    values, most = torch.cat([-given, own]), largest
+    if most is None:
+        most = 2.0 * values.max() if values.numel() else 1.0
+    most = torch.as_tensor(most, dtype=None if isinstance(most, Tensor) else wide, device=values.device)
+    if most.numel() > 1:
+        if batch is None:
+            raise _errors.ArgumentError(f"lambda_max has {most.numel()} numbers: expected one, or batch, the graph of each node")
+        most = most[batch[torch.cat([row, torch.arange(bare.rows, device=row.device)])]]
+    values = 2.0 * values / most
+    values = values.masked_fill((values == float("inf")) | (most == 0), 0.0)  # a graph without edges has a Laplacian of zeros
+    return torch.cat([values[:bare.nnz], values[bare.nnz:] - 1])
+
+
+def _kept_laplacian(pattern: Pattern, numbers: Any) -> Tensor:
+    return remembered(pattern, ("laplacian with loops", *numbers), lambda: _laplacian(
+        pattern, None, _graphs.with_loops(pattern, pattern.rows), _NORMALIZATIONS[numbers[0]], bool(numbers[1]), _WIDE[numbers[2]]))
+
+
+_compiled.TENSORS["laplacian"] = _compiled.Kept(_kept_laplacian, lambda sizes, _: (sizes[2] + sizes[0],), lambda numbers: _WIDE[numbers[2]])
