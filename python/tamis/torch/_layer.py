@@ -203,11 +203,17 @@ class _Layer(nn.Module):
         """Return reduced messages of x, weighted by a number for each edge: (edges,)."""
         if weight is None:
             return self._sums(pattern, "copy_u", x)
-        if weight.dtype != x.dtype and not (weight.dtype == torch.float32 and x.dtype in _direct.HALF):
-            weight = weight.to(x.dtype)
+        weight = _of_type(weight, x.dtype)
         if self._reduce == "sum" and self.node_dim == -2:
             return spmm(pattern, x, weight)
         return self._sums(pattern, "mul", x, weight.to(x.dtype))
+
+
+def _of_type(weight: Any, dtype: torch.dtype) -> Any:
+    """Return weights in a type in which sums take them beside features of `dtype`."""
+    if weight is None or weight.dtype == dtype or (weight.dtype == torch.float32 and dtype in _direct.HALF):
+        return weight
+    return weight.to(dtype)
 
 
 def of_targets(layer: Any, x: Pair, z: Tensor, target: Tensor) -> Any:

@@ -11,8 +11,9 @@ from ... import _errors
 from .. import Pattern, _compiled, _direct, _graphs, spmm
 from .._graphs import EdgeIndex
 from .._held import apart
-from .._layer import _Layer, _linear, _number_of_each, _promoted, is_plain
+from .._layer import _Layer, _linear, _number_of_each, _of_type, _promoted, is_plain
 from .._pattern import remembered
+from .._sampled import SPMM, settings_of
 
 
 class _Normalized(_Layer):
@@ -194,12 +195,43 @@ class APPNP(_Normalized):
         drops = self.dropout > 0 and self.training
         if drops and edge_weight is None:
             raise _errors.ArgumentError("edge_weight is None: expected weights for dropout to leave out, or normalize=True")
+        weights = None if drops or self._reduce != "sum" or self.node_dim != -2 else _of_type(edge_weight, x.dtype)
+        if weights is not None and not weights.requires_grad and self.K and _direct.plain((x, weights)):
+            return _Propagated.apply(pattern, weights, self.K, self.alpha, x)  # type: ignore[no-any-return]
         for _ in range(self.K):
             if drops:
                 assert edge_weight is not None
                 edge_weight = functional.dropout(edge_weight, self.dropout)
             x = torch.lerp(first, self._weighted(pattern, x, edge_weight).to(first.dtype), 1 - self.alpha)
         return x
+
+
+class _Propagated(torch.autograd.Function):
+    """K times x = (1 - alpha) A x + alpha x_0 as one step of autograd, whose gradient is the same of the transpose of A: two kernels for each time, and nothing is kept."""
+
+    @staticmethod
+    def forward(ctx: Any, pattern: Pattern, weights: Tensor, times: int, alpha: float, x: Tensor) -> Tensor:
+        known, out = pattern._current(), x
+        ctx.call = pattern, known, times, alpha
+        ctx.save_for_backward(weights)
+        for _ in range(times):
+            out = SPMM.run(known, (weights, out), _AS_IS, False)[0].lerp_(x, alpha)
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        (pattern, known, times, alpha), (weights,), out = ctx.call, ctx.saved_tensors, grad.contiguous()
+        pattern._still(known)
+        grad, plain = out, not torch.is_grad_enabled() and _direct.plain((grad, weights)) and not _direct.batched(grad)
+        for _ in range(times):
+            if plain:
+                out = SPMM.back(known, out, (weights, out), _AS_IS, [True, False])[0].lerp_(grad, alpha)
+            else:
+                out = torch.lerp(spmm(pattern, out, weights, transpose=True), grad, alpha)
+        return None, None, None, None, out
+
+
+_AS_IS = settings_of(0, 1.0, 0.01, 1e-10, False, False)
 
 
 class ChebConv(_Layer):
