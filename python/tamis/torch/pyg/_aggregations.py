@@ -1,6 +1,7 @@
 """Layers with other aggregations than a sum, a mean and an extreme, and with several at once: softmax, power mean, variance, scaled by degrees."""
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any, Callable, Optional, Union
 
@@ -9,13 +10,17 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ... import _errors
-from .. import Pattern, _graphs, edge_op, edge_softmax, message
+from .. import Pattern, _direct, _graphs, _held, edge_op, edge_softmax, message
+from .._direct import compiling
 from .._graphs import EdgeIndex
 from .._layer import Channels, Pair, Size, _Layer, _linear, _reset, _two, counts, inward, is_plain, outward
-from .._messages import REDUCES
+from .._messages import OPS, REDUCES
+from .._pattern import remembered
+from .._steps import Step, gradients, reduced, text_number
 from ._edge_networks import of_sources, of_targets, steps_of
 from ._spectral import one_tensor
 
+_LEAST = 1e-5  # variances up to it count as 0, since their roots have too large derivatives
 _LOW, _HIGH = 1e-4, 100.0  # bounds of what a power mean takes the power of
 
 
@@ -55,6 +60,42 @@ class Messages:
         return message(own, "copy_u", self.u) if self.e is None else message(own, "add_relu", self.u, self.e) + self.eps
 
 
+def softmax_sums(m: Messages, t: float) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the sums of messages with the weights softmax(t m), and what is subtracted in exponentials, and their sums."""
+    with torch.no_grad():
+        top = t * m.reduced("max" if t >= 0 else "min")
+    m.known.clear()  # without gradients
+    total = m.of("exp(t * {m} - v)", "sum", top, t=t)
+    total = total + 1 - of_rows(m.pattern, total).clamp(max=1)  # 1 for nodes without edges
+    return m.of("{m} * exp(t * {m} - v)", "sum", top, t=t) / total, top, total
+
+
+class _OfSoftmax(Step):
+    """softmax_sums in one step of autograd. The derivative of out_i by a message m_ij is w_ij (1 + t (m_ij - out_i)), in two passes."""
+
+    def __init__(self, m: Messages, t: float):
+        self.pattern, self.eps, self.t = m.pattern, m.eps, t
+        self.texts = [text_number(text.format(m=m.text), t=t, **m.numbers) for text in ("exp(t * {m} - v)", "{m} * exp(t * {m} - v)")]
+
+    def plainly(self, *operands: Any) -> Tensor:
+        return softmax_sums(Messages(self.pattern, *operands, self.eps), self.t)[0]
+
+    def run(self, known: Any, *operands: Any) -> tuple[Tensor, tuple]:
+        shape, (u, e) = operands[0].shape[1:], (None if x is None else x.flatten(1) for x in operands)
+        top = reduced(known, OPS["copy_u" if e is None else "add_relu"], "max" if self.t >= 0 else "min", u, e)[0].mul_(self.t)
+        total = reduced(known, self.texts[0], "sum", u, e, top)[0].clamp_min_(0.5)  # at least 1 where there are edges
+        out = reduced(known, self.texts[1], "sum", u, e, top)[0].div_(total)
+        out = out.view(out.shape[0], *shape)
+        return out, (top, total, out)
+
+    def back(self, known: Any, grad: Tensor, operands: tuple, kept: tuple, wanted: list[bool]) -> tuple:
+        (u, e), (top, total, out) = (None if x is None else x.flatten(1) for x in operands), kept
+        grad = grad.flatten(1) / total
+        found = gradients(known, grad, self.texts[1], "sum", u, e, top, None, (*wanted, False))[:2]
+        less = gradients(known, grad.mul_(out.flatten(1)), self.texts[0], "sum", u, e, top, None, (*wanted, False))[:2]
+        return tuple(None if x is None else x.sub_(y).view(given.shape) for x, y, given in zip(found, less, operands))
+
+
 class Softmax(nn.Module):
     """The sum of messages with the weights softmax(t m): three passes over the edges, and no array of them."""
 
@@ -74,17 +115,14 @@ class Softmax(nn.Module):
 
     def forward(self, m: Messages) -> Tensor:
         t = float(self.t)
+        if isinstance(self.t, float) and not self.semi_grad:
+            return _OfSoftmax(m, t)(m.u, m.e)
         if self.semi_grad:
             vectors = m.of_edges()
             with torch.no_grad():
                 weights = edge_softmax(m.pattern, t * vectors)
             return message(m.pattern, "copy_e", None, vectors * weights)
-        with torch.no_grad():
-            top = t * m.reduced("max" if t >= 0 else "min")
-        m.known.clear()  # without gradients
-        total = m.of("exp(t * {m} - v)", "sum", top, t=t)
-        total = total + 1 - of_rows(m.pattern, total).clamp(max=1)  # 1 for nodes without edges
-        out = m.of("{m} * exp(t * {m} - v)", "sum", top, t=t) / total
+        out, top, total = softmax_sums(m, t)
         if isinstance(self.t, Tensor) and self.t.requires_grad and torch.is_grad_enabled():
             with torch.no_grad():  # the derivative by t is the variance of the messages by these weights
                 variance = m.of("{m} * {m} * exp(t * {m} - v)", "sum", top, t=t) / total - out.square()
@@ -125,8 +163,8 @@ _LEARNT: dict[str, Callable[..., Any]] = {"softmax": Softmax, "powermean": Power
 
 def deviation_of(variance: Tensor) -> Tensor:
     """The square root, with 0 for the smallest, whose derivatives would be infinite."""
-    out = variance.clamp(min=1e-5).sqrt()
-    return out.masked_fill(out <= math.sqrt(1e-5), 0.0)
+    out = variance.clamp(min=_LEAST).sqrt()
+    return out.masked_fill(out <= math.sqrt(_LEAST), 0.0)
 
 
 def aggregated(m: Messages, name: str) -> Tensor:
@@ -340,50 +378,45 @@ class PNAConv(_Layer):
         else:
             ends = (gathered(pattern, x.flatten(1, 2)).view(pattern.nnz, members, self.towers, self.F_in) for gathered in (of_targets, of_sources))
             found = self._of_edges(pattern, torch.cat([*ends, *([] if e is None else [e.expand(-1, -1, self.towers, -1)])], -1), self.pre_nns, lead)
-        out = torch.cat(found, -1).view(x.shape[0], members, self.towers, len(found) * self.F_in)
-        post = torch.cat([self._after(network, x[:, :, tower], out[:, :, tower], pattern) for tower, network in enumerate(self.post_nns)], -1)
+        post = torch.cat([self._after(network, x[:, :, tower], found[:, :, tower], pattern) for tower, network in enumerate(self.post_nns)], -1)
         return self.lin(outward(post if lead else post.squeeze(1), lead))  # type: ignore[no-any-return]
 
-    def _of_nodes(self, pattern: Pattern, x: Tensor, e: Optional[Tensor], pre: list[list[Any]], lead: tuple[int, ...]) -> list[Tensor]:
-        """Return the aggregations, where the first layer of each tower is computed for nodes x (nodes, members, towers, in)."""
-        members, shape = x.shape[1], (x.shape[1] * self.towers, self.F_in)
-        parts = torch.stack([steps[0].weight for steps in pre]).split(self.F_in, 2)  # (towers, out, in) each
-        v, u = (torch.einsum("nmti,toi->nmto", x, part) for part in parts[:2])
-        v = (v + torch.stack([steps[0].bias for steps in pre])).reshape(x.shape[0], *shape)
-        u = u.reshape(x.shape[0], *shape)
-        e = None if e is None else torch.einsum("nmi,toi->nmto", e.squeeze(2), parts[2]).reshape(pattern.nnz, *shape)
+    def _of_nodes(self, pattern: Pattern, x: Tensor, e: Optional[Tensor], pre: list[list[Any]], lead: tuple[int, ...]) -> Tensor:
+        """Return the aggregations (nodes, members, towers, aggregators * in), where the first layer of each tower is computed for nodes x (nodes, members, towers,
+        in)."""
+        shape, width = x.shape[:3], self.F_in
+        weight, bias = ((each[0].unsqueeze(0) if len(each) == 1 else torch.stack(each)) for each in ([steps[0].weight for steps in pre], [steps[0].bias for steps in pre]))
+        ends = weight if e is None else weight[:, :, :2 * width]
+        of_ends = ends.unflatten(2, (2, width)).transpose(1, 2).flatten(1, 2)  # of targets, then of sources
+        bias = functional.pad(bias, (0, width))
+        if self.towers == 1:
+            both = functional.linear(x.flatten(0, 2), of_ends[0], bias[0])
+        else:
+            both = (torch.einsum("nmti,toi->nmto", x, of_ends) + bias).flatten(0, 2)
+        v, u = (part.reshape(shape[0], shape[1] * shape[2] * width) if shape[1] * shape[2] > 1 else part for part in both.split(width, -1))
+        if e is not None:
+            e = torch.einsum("nmi,toi->nmto", e.squeeze(2), weight[:, :, 2 * width:]).reshape(pattern.nnz, shape[1] * shape[2] * width)
         if all(len(steps) == 1 for steps in pre):
-            return self._early(pattern, u, v, e)
+            step = _Aggregated(pattern, self._names, width)
+            return (step(u, v) if e is None else step.plainly(u, v, e)).view(*shape, len(self._names) * width)
         vectors = edge_op(pattern, "add", v, u)
-        vectors = (vectors if e is None else vectors + e).view(pattern.nnz, members, self.towers, self.F_in)
+        vectors = (vectors if e is None else vectors + e).view(pattern.nnz, *shape[1:], width)
         return self._of_edges(pattern, vectors, [steps[1:] for steps in pre], lead)
 
-    def _early(self, pattern: Pattern, u: Tensor, v: Tensor, e: Optional[Tensor]) -> list[Tensor]:
-        """Return the aggregations of u_j + v_i + e_ij, where v_i, the same for all edges of a node, comes after them."""
-        m, edges = _Sums(pattern, u, e, set(self._names)), of_rows(pattern, v)
-        later = v * edges.clamp(max=1)
-        added = {"sum": v * edges, "mean": later, "max": later, "min": later}
-        found = [m.of(name) + added[name] if name in added else m.of(name) for name in self._names]
-        if not added.keys() & set(self._names):
-            found[0] = found[0] + 0.0 * later  # so that all parameters have gradients
-        return found
-
-    def _of_edges(self, pattern: Pattern, vectors: Tensor, networks: Any, lead: tuple[int, ...]) -> list[Tensor]:
-        """Return the aggregations of what edges have (edges, members, towers, in), after a network for each tower."""
+    def _of_edges(self, pattern: Pattern, vectors: Tensor, networks: Any, lead: tuple[int, ...]) -> Tensor:
+        """Return the aggregations (nodes, members, towers, aggregators * in) of what edges have (edges, members, towers, in), after a network for each tower."""
         each = []
         for tower, steps in enumerate(networks):
             own = vectors[:, :, tower] if lead else vectors[:, 0, tower]
             for step in steps:
                 own = step(own)
             each.append(own if lead else own.unsqueeze(1))
-        m = _Sums(pattern, None, torch.stack(each, 2).flatten(1, 2), set(self._names))
-        return [m.of(name) for name in self._names]
+        m = _Sums(pattern, None, torch.stack(each, 2).flatten(1, -1), set(self._names))
+        return beside([m.of(name) for name in self._names], self.F_in).view(pattern.rows, *vectors.shape[1:3], len(self._names) * self.F_in)
 
     def _after(self, network: Any, x: Tensor, out: Tensor, pattern: Pattern) -> Tensor:
         """Return a tower's post network of x and the scaled aggregations. Its first layer comes before the scales, which are numbers of nodes."""
-        degrees = counts(pattern, out.dtype)
-        scales = [_SCALERS[name](degrees, self.aggr_module.avg_deg_lin, self.aggr_module.avg_deg_log) for name in self._scalers]
-        steps, scale = steps_of(network), torch.stack(scales, 1)  # (nodes, scalers, 1)
+        steps, scale, count = steps_of(network), self._scales(pattern, out.dtype), len(self._scalers)
         if x.shape[1] == 1:
             x, out = x.squeeze(1), out.squeeze(1)
         else:
@@ -391,12 +424,29 @@ class PNAConv(_Layer):
         if not is_plain(steps[0]):
             found: Tensor = network(torch.cat([x, (out.unsqueeze(-2) * scale).flatten(-2)], -1))
         else:
-            of_x, of_out = steps[0].weight[:, :self.F_in], steps[0].weight[:, self.F_in:]
-            each = functional.linear(out, of_out.reshape(of_out.shape[0], len(scales), -1).transpose(0, 1).flatten(0, 1))
-            found = functional.linear(x, of_x, steps[0].bias) + (each.reshape(*each.shape[:-1], len(scales), of_out.shape[0]) * scale).sum(-2)
+            of_x, of_out = steps[0].weight.split((self.F_in, count * out.shape[-1]), 1)
+            each = functional.linear(out, of_out.unflatten(1, (count, -1)).transpose(0, 1).flatten(0, 1))
+            found = functional.linear(x, of_x, steps[0].bias) + (each.unflatten(-1, (count, of_out.shape[0])) * scale).sum(-2)
             for step in steps[1:]:
                 found = step(found)
         return found.unsqueeze(1) if found.dim() == 2 else found
+
+    def _scales(self, pattern: Pattern, dtype: torch.dtype) -> Tensor:
+        """Return the scales of nodes (nodes, scalers, 1), which are computed once for each graph, unless they are learnt."""
+        means = self.aggr_module.avg_deg_lin, self.aggr_module.avg_deg_log
+
+        def make() -> Tensor:
+            degrees = counts(pattern, dtype)
+            return torch.stack([_SCALERS[name](degrees, *means) for name in self._scalers], 1)
+
+        if compiling() or not _direct.plain(means) or means[0].requires_grad or not _held.counted(*means):
+            return make()
+        made: dict[Any, Any] = remembered(pattern, "scales", dict)
+        key = (dtype, *self._scalers, *map(_held.state, means))
+        if key not in made:
+            with _held.apart():
+                _held.kept(made, key, (make(), means), _held.MOST_BESIDE)  # means keep their addresses
+        return made[key][0]  # type: ignore[no-any-return]
 
     @staticmethod
     def get_degree_histogram(loader: Any) -> Tensor:
@@ -412,6 +462,124 @@ class PNAConv(_Layer):
             own = torch.bincount(torch.bincount(data.edge_index[1], minlength=data.num_nodes), minlength=total.numel())
             total = own + functional.pad(total.to(own.device), (0, own.numel() - total.numel()))
         return total
+
+
+def beside(parts: list[Tensor], width: int) -> Tensor:
+    """Return aggregations (rows, heads * width) side by side in each head: (rows, heads, parts * width)."""
+    return torch.stack([part.unflatten(1, (-1, width)) for part in parts], 2).flatten(2)
+
+
+class _Aggregated(Step):
+    """The aggregations of u_j + v_i + e_ij, where v_i, the same for all edges of a node, comes after them, side by side: (rows, heads, aggregators * width).
+    Without e there are two passes over the edges, a mean of u and its squares and a maximum of u and -u."""
+
+    def __init__(self, pattern: Pattern, names: list[str], width: int):
+        self.pattern, self.names, self.width = pattern, names, width
+        self.first, self.second = bool({"sum", "mean", "var", "std"} & set(names)), bool({"var", "std"} & set(names))
+        self.extremes = [name for name in ("max", "min") if name in names]
+
+    def plainly(self, *operands: Any) -> Tensor:
+        u, v, e = (*operands, None)[:3]
+        m, edges = _Sums(self.pattern, u, e, set(self.names)), of_rows(self.pattern, v)
+        later = v * edges.clamp(max=1)
+        added = {"sum": v * edges, "mean": later, "max": later, "min": later}
+        found = [m.of(name) + added[name] if name in added else m.of(name) for name in self.names]
+        if not added.keys() & set(self.names):
+            found[0] = found[0] + 0.0 * later  # so that all parameters have gradients
+        return beside(found, self.width)
+
+    def _parts(self, x: Tensor, second: Any, pieces: int) -> Tensor:
+        """Return x, and beside it what second(x, out) writes, if there are two pieces."""
+        if pieces == 1:
+            return x
+        made = x.new_empty(x.shape[0], 2 * x.shape[1])
+        made[:, :x.shape[1]] = x
+        second(x, out=made[:, x.shape[1]:])
+        return made
+
+    def run(self, known: Any, *operands: Any) -> tuple[Tensor, tuple]:
+        u, v = operands
+        edges, some = numbers_of_edges(self.pattern, v.dtype)
+        rows, size = v.shape
+        out = v.new_empty(rows, size // self.width, len(self.names), self.width)
+        mean = squares = most = least = argument = None
+        if self.first:
+            mean = reduced(known, OPS["copy_u"], "mean", self._parts(u, lambda x, out: torch.mul(x, x, out=out), 1 + self.second))[0]
+            mean, squares = mean.split(size, 1) if self.second else (mean, None)
+        if self.extremes:
+            given = torch.neg(u) if self.extremes == ["min"] else self._parts(u, torch.neg, len(self.extremes))
+            found, argument = reduced(known, OPS["copy_u"], "max", given, keep=True)
+            most, least = found[:, :size], found[:, -size:]
+        v = torch.mul(v, some)
+        shown = [None if x is None else x.unflatten(1, (-1, self.width)) for x in (mean, squares, most, least, v)]
+        mean_of, squares_of, most, least, v = shown
+        for place, name in enumerate(self.names):
+            own = out[:, :, place]
+            if name in ("var", "std"):
+                torch.addcmul(squares_of, mean_of, mean_of, value=-1, out=own)
+                if name == "std":
+                    functional.threshold_(own, _LEAST, 0.0).sqrt_()
+            elif name == "min":
+                torch.sub(v, least, out=own)
+            else:
+                torch.add(most if name == "max" else mean_of, v, out=own)
+                if name == "sum":
+                    own.mul_(edges.unsqueeze(1))
+        return out.flatten(2), (mean, argument, out if "std" in self.names else None)
+
+    def back(self, known: Any, grad: Tensor, operands: tuple, kept: tuple, wanted: list[bool]) -> tuple:
+        (u, _), (mean, argument, out), size = operands, kept, operands[0].shape[1]
+        edges, some = numbers_of_edges(self.pattern, grad.dtype)
+        parts = {name: [grad.view(grad.shape[0], grad.shape[1], len(self.names), self.width)[:, :, place] for place, one in enumerate(self.names) if one == name] for name in self.names}
+        of = {name: total(list(each)) for name, each in parts.items()}  # names may be given twice
+        if "sum" in of:
+            of["sum"] = of["sum"] * edges.unsqueeze(1)
+        of_means = total([of[name] for name in ("sum", "mean") if name in of])
+        du = dv = None
+        if wanted[0] and self.first:
+            du = self._through_means(known, u, mean, of_means, of, out)
+        if wanted[0] and self.extremes:
+            both = grad.new_empty(grad.shape[0], len(self.extremes) * size)
+            for place, name in enumerate(self.extremes):
+                part = both[:, place * size:(place + 1) * size].unflatten(1, (-1, self.width))
+                part.copy_(of[name]) if name == "max" else torch.neg(of[name], out=part)
+            found = gradients(known, both, OPS["copy_u"], "max", None, argument=argument)[0]
+            for place, name in enumerate(self.extremes):
+                part = found[:, place * size:(place + 1) * size]
+                du = (part if name == "max" else -part) if du is None else du.add_(part, alpha=1 if name == "max" else -1)
+        if wanted[1]:
+            dv = total([x for x in (of_means, *map(of.get, self.extremes)) if x is not None])
+            dv = torch.zeros_like(u[:1]).expand(grad.shape[0], -1) if dv is None else dv.flatten(1) * some
+        return du, dv
+
+    def _through_means(self, known: Any, u: Tensor, mean: Tensor, of_means: Optional[Tensor], of: dict[str, Tensor], out: Optional[Tensor]) -> Tensor:
+        """Return the gradient by u of means, variances and deviations."""
+        rows, size = mean.shape
+        of_squares: Any = of.get("var")
+        if "std" in of and out is not None:
+            deviation = out[:, :, self.names.index("std")]
+            own = (of["std"] / deviation).masked_fill_(deviation == 0, 0.0).mul_(0.5)
+            of_squares = own if of_squares is None else own.add_(of_squares)
+        if of_squares is None:
+            assert of_means is not None
+            return gradients(known, of_means.flatten(1).contiguous(), OPS["copy_u"], "mean", None)[0]  # type: ignore[no-any-return]
+        both = mean.new_empty(rows, 2 * size)
+        first, second = (half.unflatten(1, (-1, self.width)) for half in both.split(size, 1))
+        second.copy_(of_squares)
+        shown = mean.unflatten(1, (-1, self.width))
+        torch.mul(shown, of_squares, out=first).mul_(-2) if of_means is None else torch.addcmul(of_means, shown, of_squares, value=-2, out=first)
+        found = gradients(known, both, OPS["copy_u"], "mean", None)[0]
+        return torch.addcmul(found[:, :size], u, found[:, size:], value=2)
+
+
+def total(given: list[Tensor]) -> Any:
+    """Return the sum of tensors; None of none."""
+    return functools.reduce(torch.add, given) if given else None
+
+
+def numbers_of_edges(pattern: Pattern, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+    """Return the number of edges of each row, and 1 where there are some, (rows, 1)."""
+    return remembered(pattern, ("numbers of edges", dtype), lambda: (counts(pattern, dtype), counts(pattern, dtype).clamp(max=1)))
 
 
 class _Sums:
@@ -449,6 +617,6 @@ class _Sums:
         if name == "min":
             return self.known["min"] if self.op == "add" else -self.known["min"]
         if name == "sum":
-            return self.known["mean"] * counts(self.pattern, self.known["mean"].dtype).unsqueeze(1)
+            return self.known["mean"] * counts(self.pattern, self.known["mean"].dtype)
         variance = self.known["squares"] - self.known["mean"].square()
         return variance if name == "var" else deviation_of(variance)
