@@ -99,6 +99,8 @@ class Made:
         """Return True if it is of this tensor, unchanged. A comparison on a GPU waits, so only inference tensors are compared there, and doubtful ones."""
         if self.alive() is not x or [state(part) for part in parts] != self.states:
             return False
+        if not doubtful:
+            self.found_equal = SURE  # who calls by themselves have the tensor
         doubtful = doubtful and self.found_equal < SURE
         equal = all((part.is_cuda and not part.is_inference() and not doubtful) or same(part, kept) for part, kept in zip(parts, self.content))
         self.found_equal += doubtful and equal
@@ -151,7 +153,7 @@ def of_handle(handle: Tensor) -> Any:
 
 # ------------------------------------------------------------------------------ patterns of tensors
 
-SURE = 64
+SURE = 16
 MOST_UNNAMED = 16  # number of cached patterns of operators called with bare tensors; the oldest is removed first
 MOST_BESIDE = 8  # the same of what is made of a tensor or pattern together with others, which may be new ones in each step
 _alive: Living[Pattern] = Living()
