@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math
+import types
 from typing import Any, Optional, Union
 
 import torch
@@ -107,11 +108,20 @@ def _refuse(where: str, name: str) -> None:
                     f"the layer as a torch.nn.Module that calls tamis.torch.message and tamis.torch.edge_op")
 
 
+def _called(self: Any, *given: Any, **named: Any) -> Any:
+    """The call of a layer."""
+    if given and type(given[0]).__name__ == "Proxy" and type(given[0].tracer).__module__.startswith("torch_geometric."):
+        raise TypeError("to_hetero of PyTorch Geometric rewrites its own layers alone: make a torch_geometric.nn.HeteroConv of these layers")
+    return nn.Module.__call__(self, *given, **named)
+
+
 class _Layer(nn.Module):
     """The base of the layers: the graph, the reduction of messages, and batches."""
 
     def __init_subclass__(cls, **given: Any) -> None:
         super().__init_subclass__(**given)
+        # its own code: torch.compile compiles one code at most eight times, and would then leave other layers as they are
+        cls.__call__ = types.FunctionType(_called.__code__.replace(co_name=f"{cls.__name__}_call"), globals(), "__call__")  # type: ignore[method-assign]
         for name in _HOOKS:
             if hasattr(cls, name):
                 _refuse(f"class {cls.__name__}", name)
@@ -130,11 +140,6 @@ class _Layer(nn.Module):
         if name in _HOOKS:
             _refuse(f"the {type(self).__name__}", name)
         super().__setattr__(name, value)
-
-    def __call__(self, *given: Any, **named: Any) -> Any:
-        if given and type(given[0]).__name__ == "Proxy" and type(given[0].tracer).__module__.startswith("torch_geometric."):
-            raise TypeError("to_hetero of PyTorch Geometric rewrites its own layers alone: make a torch_geometric.nn.HeteroConv of these layers")
-        return super().__call__(*given, **named)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({getattr(self, 'in_channels', '')}, {getattr(self, 'out_channels', '')})"
