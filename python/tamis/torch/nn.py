@@ -211,3 +211,10 @@ class SparseAttention(nn.Module):
 
 
 __all__ = ["AGNNConv", "DotGATConv", "GATConv", "GraphConv", "PatternBuffer", "SparseAttention"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "MessagePassing":  # needs torch_geometric
+        from .pyg._message_passing import MessagePassing
+        return MessagePassing
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

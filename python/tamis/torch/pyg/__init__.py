@@ -13,6 +13,8 @@ their own are refused. Examples assume `import torch` and `from tamis.torch.pyg 
 """
 from __future__ import annotations
 
+from typing import Any
+
 from ._aggregations import GENConv, PNAConv
 from ._attention import GATConv, GATv2Conv, TransformerConv
 from ._edge_networks import ECConv, EdgeConv, GMMConv, NNConv
@@ -23,3 +25,10 @@ from ._sums import GatedGraphConv, GINConv, GINEConv, GraphConv, SAGEConv
 
 __all__ = ["APPNP", "ChebConv", "ECConv", "EdgeConv", "FastRGCNConv", "GATConv", "GATv2Conv", "GCNConv", "GENConv", "GINConv", "GINEConv", "GMMConv", "GatedGraphConv",
            "GraphConv", "HGTConv", "NNConv", "PNAConv", "RGATConv", "RGCNConv", "SAGEConv", "SGConv", "TransformerConv"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "MessagePassing":  # needs torch_geometric
+        from ._message_passing import MessagePassing
+        return MessagePassing
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
