@@ -5,6 +5,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
+pytestmark = pytest.mark.usefixtures("device")
 
 from pyg_pairs import EDGES, IN, NODES, graph  # noqa: E402
 

@@ -38,7 +38,7 @@ _PLACE = re.compile("@([0-9]+)@")
 
 
 class Trace:
-    """What the terms of one function stand for."""
+    """The tensors and numbers that the terms of one function stand for."""
 
     def __init__(self, edges: int):
         self.edges = edges

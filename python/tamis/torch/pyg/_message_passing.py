@@ -1,6 +1,8 @@
 """PyTorch Geometric's base of layers, whose messages are not in memory where their function is an expression."""
 from __future__ import annotations
 
+import functools
+import inspect
 import warnings
 from typing import Any, Optional
 
@@ -20,7 +22,24 @@ _said: set[tuple] = set()
 
 
 class _Unread:
-    """What a message has no value of here; any use of it is an error, which is why PyTorch Geometric computes such messages."""
+    """An argument that has no value here. Any use of it is an error, and PyTorch Geometric computes the message then."""
+
+
+@functools.lru_cache(maxsize=256)
+def _parameters(function: Any) -> list[inspect.Parameter]:
+    return list(inspect.signature(function).parameters.values())
+
+
+def _arguments(method: Any, found: dict[str, Any], first: int = 0) -> dict[str, Any]:
+    """Return the arguments of a method by their names, from parameter `first` behind self on."""
+    own = getattr(method, "__func__", None)
+    given = {}
+    for parameter in _parameters(method if own is None else own)[first + (own is not None):]:
+        if parameter.name in found:
+            given[parameter.name] = found[parameter.name]
+        elif parameter.default is parameter.empty:
+            raise TypeError(f"{parameter.name} is not given, or the method takes others by *")
+    return given
 
 
 class MessagePassing(Theirs):  # type: ignore[misc]
@@ -126,14 +145,13 @@ class MessagePassing(Theirs):  # type: ignore[misc]
         if targets is None or sources is None:
             raise TypeError("the numbers of nodes are not known: no x_i and x_j, and no size")
         found.update(size=sizes, size_i=targets, size_j=sources, dim_size=targets)
-        names = self.inspector.get_param_names("update")
-        if any(name[-2:] in ("_i", "_j") or name in ("index", "ptr", "edge_index", "adj_t") for name in names):
+        of_update = _arguments(self.update, {**found, **named}, 1)
+        if any(name[-2:] in ("_i", "_j") or isinstance(given, _Unread) for name, given in of_update.items()):
             raise TypeError("update() reads what edges have")
-        of_update = self.inspector.collect_param_data("update", {**found, **named})
         parts = self.__dict__, self._buffers, self._parameters, self._modules
         before, drawn, sums = [dict(part) for part in parts], torch.get_rng_state(), None
         try:
-            sums = trace.sums(self.message(**self.inspector.collect_param_data("message", found)))
+            sums = trace.sums(self.message(**_arguments(self.message, found)))
         finally:  # PyTorch Geometric shall find everything as it was
             if any(part.keys() != was.keys() or any(part[one] is not was[one] for one in was) for part, was in zip(parts, before)):
                 for part, was in zip(parts, before):
