@@ -385,6 +385,8 @@ class PNAConv(_Layer):
         """Return the aggregations (nodes, members, towers, aggregators * in), where the first layer of each tower is computed for nodes x (nodes, members, towers,
         in)."""
         shape, width = x.shape[:3], self.F_in
+        if shape[1] == 0:  # a batch without members
+            return x.new_zeros(*shape, len(self._names) * width)
         weight, bias = ((each[0].unsqueeze(0) if len(each) == 1 else torch.stack(each)) for each in ([steps[0].weight for steps in pre], [steps[0].bias for steps in pre]))
         ends = weight if e is None else weight[:, :, :2 * width]
         of_ends = ends.unflatten(2, (2, width)).transpose(1, 2).flatten(1, 2)  # of targets, then of sources
