@@ -10,8 +10,9 @@ from torch.nn import functional
 from ... import _errors
 from .. import Pattern, _compiled, _direct, _graphs, spmm
 from .._graphs import EdgeIndex
-from .._held import apart
+from .._held import apart, pattern_of
 from .._layer import _Layer, _linear, _number_of_each, _of_type, _promoted, is_plain
+from .._ops import define
 from .._pattern import remembered
 from .._sampled import SPMM, settings_of
 
@@ -196,8 +197,12 @@ class APPNP(_Normalized):
         if drops and edge_weight is None:
             raise _errors.ArgumentError("edge_weight is None: expected weights for dropout to leave out, or normalize=True")
         weights = None if drops or self._reduce != "sum" or self.node_dim != -2 else _of_type(edge_weight, x.dtype)
-        if weights is not None and not weights.requires_grad and self.K and _direct.plain((x, weights)):
-            return _Propagated.apply(pattern, weights, self.K, self.alpha, x)  # type: ignore[no-any-return]
+        if weights is not None and not weights.requires_grad and self.K:
+            if _direct.plain((x, weights)):
+                return _Propagated.apply(pattern, weights, self.K, self.alpha, x)  # type: ignore[no-any-return]
+            if _direct.compiling() and x.dim() == 2 and not _direct.transforms() and not _direct.forward_mode() and _direct.type_for(x.device.type) is None:
+                sizes = pattern.rows, pattern.cols, pattern.coo
+                return torch.ops.tamis.propagated(pattern.index, pattern.columns, weights, x, *sizes, self.K, self.alpha, False)  # type: ignore[no-any-return]
         for _ in range(self.K):
             if drops:
                 assert edge_weight is not None
@@ -206,32 +211,59 @@ class APPNP(_Normalized):
         return x
 
 
+_AS_IS = settings_of(0, 1.0, 0.01, 1e-10, False, False)
+
+
+def _steps(known: Any, weights: Tensor, x: Tensor, times: int, alpha: float, transpose: bool) -> Tensor:
+    """Return x after some times x = (1 - alpha) A x + alpha x_0, recorded by nothing: two kernels for each time."""
+    out = x
+    for _ in range(times):
+        product = SPMM.back(known, out, (weights, out), _AS_IS, [True, False])[0] if transpose else SPMM.run(known, (weights, out), _AS_IS, False)[0]
+        out = product.lerp_(x, alpha)
+    return out
+
+
 class _Propagated(torch.autograd.Function):
-    """K times x = (1 - alpha) A x + alpha x_0 as one step of autograd, whose gradient is the same of the transpose of A: two kernels for each time, and nothing is kept."""
+    """All times as one step of autograd, whose gradient is the same of the transpose of A, and which keeps nothing."""
 
     @staticmethod
     def forward(ctx: Any, pattern: Pattern, weights: Tensor, times: int, alpha: float, x: Tensor) -> Tensor:
-        known, out = pattern._current(), x
+        known = pattern._current()
         ctx.call = pattern, known, times, alpha
         ctx.save_for_backward(weights)
-        for _ in range(times):
-            out = SPMM.run(known, (weights, out), _AS_IS, False)[0].lerp_(x, alpha)
-        return out
+        return _steps(known, weights, x, times, alpha, False)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:
-        (pattern, known, times, alpha), (weights,), out = ctx.call, ctx.saved_tensors, grad.contiguous()
+        (pattern, known, times, alpha), (weights,) = ctx.call, ctx.saved_tensors
         pattern._still(known)
-        grad, plain = out, not torch.is_grad_enabled() and _direct.plain((grad, weights)) and not _direct.batched(grad)
+        if not torch.is_grad_enabled() and _direct.plain((grad, weights)) and not _direct.batched(grad):
+            return None, None, None, None, _steps(known, weights, grad.contiguous(), times, alpha, True)
+        out = grad
         for _ in range(times):
-            if plain:
-                out = SPMM.back(known, out, (weights, out), _AS_IS, [True, False])[0].lerp_(grad, alpha)
-            else:
-                out = torch.lerp(spmm(pattern, out, weights, transpose=True), grad, alpha)
+            out = torch.lerp(spmm(pattern, out, weights, transpose=True), grad, alpha)
         return None, None, None, None, out
 
 
-_AS_IS = settings_of(0, 1.0, 0.01, 1e-10, False, False)
+def _propagated(index: Tensor, columns: Tensor, weights: Tensor, x: Tensor, rows: int, cols: int, coo: bool, times: int, alpha: float, transpose: bool) -> Tensor:
+    return _steps(pattern_of(index, columns, rows, cols, coo), weights, x.contiguous(), times, alpha, transpose)
+
+
+def _keep(ctx: Any, inputs: tuple, output: Tensor) -> None:
+    ctx.save_for_backward(*inputs[:3])
+    ctx.numbers = inputs[4:]
+
+
+def _of_transpose(ctx: Any, grad: Tensor) -> Any:
+    *numbers, transpose = ctx.numbers
+    return (None,) * 3 + (torch.ops.tamis.propagated(*ctx.saved_tensors, grad, *numbers, not transpose),) + (None,) * 6
+
+
+if _direct.REGISTERED:
+    _name = define("propagated", "(Tensor index, Tensor columns, Tensor weights, Tensor x, SymInt rows, SymInt cols, bool coo, SymInt times, float alpha, bool transpose) -> Tensor",
+                   _propagated, lambda index, columns, weights, x, *_: x.new_empty(x.shape),
+                   lambda index, columns, weights, x, rows, cols, coo, times, *_, out_val=None: times * x.shape[-1] * (2 * columns.shape[-1] + 3 * rows))
+    torch.library.register_autograd(_name, _of_transpose, setup_context=_keep)
 
 
 class ChebConv(_Layer):
