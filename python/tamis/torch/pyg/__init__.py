@@ -15,10 +15,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._aggregations import GENConv, PNAConv
+from ._aggregations import GENConv
 from ._attention import GATConv, GATv2Conv, TransformerConv
 from ._edge_networks import ECConv, EdgeConv, GMMConv, NNConv
 from ._hetero import HGTConv
+from ._principal import PNAConv
 from ._relations import FastRGCNConv, RGATConv, RGCNConv
 from ._spectral import APPNP, ChebConv, GCNConv, SGConv
 from ._sums import GatedGraphConv, GINConv, GINEConv, GraphConv, SAGEConv
