@@ -241,7 +241,7 @@ class _Propagated(torch.autograd.Function):
             return None, None, None, None, _steps(known, weights, grad.contiguous(), times, alpha, True)
         out = grad
         for _ in range(times):
-            out = torch.lerp(spmm(pattern, out, weights, transpose=True), grad, alpha)
+            out = torch.lerp(SPMM.called(0, pattern, (True,), weights, out), grad, alpha)  # by the dispatcher, which knows batches
         return None, None, None, None, out
 
 
