@@ -34,6 +34,7 @@ class Sums(NamedTuple):
 NAMED = {"u": "copy_u", "e": "copy_e", "(u + e)": "add", "(e + u)": "add", "(u - e)": "sub", "(u * e)": "mul", "(e * u)": "mul", "relu((u + e))": "add_relu",
          "relu((e + u))": "add_relu"}
 _INLINE = (0.0, 1.0, -1.0, 2.0)  # other numbers get names: their values are no part of what a GPU compiles
+_COMPARISONS = "<", ">", "=", "!"  # the first sign of "({} <= {})"
 _PLACE = re.compile("@([0-9]+)@")
 
 
@@ -69,7 +70,7 @@ class Trace:
         if len(shape) not in (1, 2) or not all(shape):
             raise TypeError(f"a message has shape {tuple(shape)}: expected features, or heads and features")
         given: dict[str, Tensor] = {}
-        text, shapes = found.text, dict(self.shapes) if found.leaf is None else {found.leaf: {tuple(found.shape)}}
+        text, shapes = found.text, dict(self.shapes) if found.leaf is None else {found.leaf: {found.shape}}
         seen: dict[str, set] = {}
         for number in sorted({int(place) for place in _PLACE.findall(text)}):
             leaf = self.leaves[number]
@@ -106,18 +107,20 @@ class Row(Term):
 
     def __init__(self, text: str, shape: tuple[int, ...], trace: Trace, leaf: Optional[int] = None, truth: bool = False):
         super().__init__(text)
-        self.shape, self.trace, self.leaf, self.truth = torch.Size(shape), trace, leaf, truth
+        self.shape, self.trace, self.leaf, self.truth = shape, trace, leaf, truth
 
     def _written(self, form: str, operands: tuple) -> Term:
         rows = [x for x in operands if isinstance(x, Row)]
-        if len({len(x.shape) for x in rows}) > 1:  # edges would meet features
-            raise TypeError(f"{' and '.join(str(tuple(x.shape)) for x in rows)} have different numbers of dimensions")
+        shape = self.shape
         for x in rows:
+            if x.shape != shape:
+                if len(x.shape) != len(shape) or any(one != other and 1 not in (one, other) for one, other in zip(x.shape, shape)):  # edges would meet features
+                    raise TypeError(f"{x.shape} and {shape} are combined element by element")
+                shape = tuple(other if one == 1 else one for one, other in zip(x.shape, shape))
             if x.leaf is not None:
-                self.trace.shapes.setdefault(x.leaf, set()).add(tuple(x.shape))
-        shape = torch.broadcast_shapes(*(x.shape for x in rows))
+                self.trace.shapes.setdefault(x.leaf, set()).add(x.shape)
         text = form.format(*(x.text if isinstance(x, Row) else self.trace.number(x) for x in operands))
-        return Row(text, shape, self.trace, truth=any(f" {sign} " in form for sign in ("<", "<=", ">", ">=", "==", "!=")))
+        return Row(text, shape, self.trace, truth=form[4:5] in _COMPARISONS)
 
     def reshape(self, *shape: Any) -> Row:
         """The same elements in another shape, which a tensor as it was given may have, or where ones come in between or vanish."""
@@ -125,8 +128,8 @@ class Row(Term):
         count, known = math.prod(self.shape), math.prod(x for x in to if x != -1)
         made = tuple(count // max(known, 1) if x == -1 else x for x in to)
         if math.prod(made) != count or made[:1] != self.shape[:1]:
-            raise TypeError(f"view{tuple(shape)} of shape {tuple(self.shape)}")
-        if self.leaf is None and made != tuple(self.shape):
+            raise TypeError(f"view{tuple(shape)} of shape {self.shape}")
+        if self.leaf is None and made != self.shape:
             raise TypeError(f"view{tuple(shape)} of an expression")
         return Row(self.text, made, self.trace, self.leaf, self.truth)
 

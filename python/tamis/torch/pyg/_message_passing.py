@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import operator
 import warnings
 from typing import Any, Optional
 
@@ -153,7 +154,7 @@ class MessagePassing(Theirs):  # type: ignore[misc]
         try:
             sums = trace.sums(self.message(**_arguments(self.message, found)))
         finally:  # PyTorch Geometric shall find everything as it was
-            if any(part.keys() != was.keys() or any(part[one] is not was[one] for one in was) for part, was in zip(parts, before)):
+            if not all(len(part) == len(was) and all(map(operator.is_, part.values(), was.values())) for part, was in zip(parts, before)):
                 for part, was in zip(parts, before):
                     part.clear()
                     part.update(was)
