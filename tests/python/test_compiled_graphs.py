@@ -46,6 +46,15 @@ def test_other_edges_of_the_same_number(name):
         same(compiled, layer, x, ends, *rest)
 
 
+@pytest.mark.parametrize("name", ["GATConv", "APPNP", "GENConv"])
+def test_other_numbers_of_edges(name):
+    """Sizes are symbols then."""
+    layer, x, _ = made(name)
+    compiled = torch.compile(layer, backend="aot_eager", dynamic=True)
+    for count in (EDGES, 30, 17):
+        same(compiled, layer, x, graph()[:, :count].contiguous())
+
+
 @pytest.mark.parametrize("name", ["GCNConv", "GATConv", "PNAConv"])
 def test_nothing_is_made_again(name, monkeypatch):
     """One edge list has one pattern, and one with self-loops, however often compiled code runs."""
