@@ -236,6 +236,7 @@ if begin units 430; then
     start_units graphs 430 operations message 13
     start_units graphs 330 operations graph_attention 3
     start_units graphs 330 operations segment 7
+    start_units graphs 330 operations edge_network 3
     for models in properties recommenders topics; do start_units models 330 ml test_ml_$models; done
     # shellcheck disable=SC2086
     wait $units_running

@@ -13,7 +13,7 @@ import re
 import sys
 
 SOURCE = pathlib.Path(__file__).resolve().parents[1]
-HEADERS = ["types", "tamis", "gradient", "stream", "structure", "shard", "transport", "group", "slabs", "matrix", "generate", "mask", "dense", "message", "graph_attention", "cached_attention", "reference",
+HEADERS = ["types", "tamis", "gradient", "stream", "structure", "shard", "transport", "group", "slabs", "matrix", "generate", "mask", "dense", "message", "graph_attention", "edge_network", "cached_attention", "reference",
            "algorithms", "ceilings", "cache", "data", "ml"]  # each header after the headers it includes
 OF_MODELS = {"data", "ml"}  # headers whose functions are in libtamis_ml
 WIDTH = 120

@@ -2,6 +2,7 @@
 #ifndef TAMIS_REFERENCE_H
 #define TAMIS_REFERENCE_H
 
+#include <tamis/edge_network.h>
 #include <tamis/graph_attention.h>
 
 #ifdef __cplusplus
@@ -78,6 +79,22 @@ TAMIS_API tamis_status tamis_reference_segment(const tamis_sparse *S, const tami
                                                const tamis_dense *X, double *out, int64_t *argument);
 TAMIS_API tamis_status tamis_reference_segment_backward(const tamis_sparse *S, const tamis_segment_options *options,
                                                         const tamis_dense *dOut, const tamis_dense *X, double *dx);
+
+/* The network on edges, as <tamis/edge_network.h> defines it; results are as above, and NULL: not wanted. `argument` of
+   the backward call: the entries that extremes took; NULL: it finds them itself. */
+typedef struct tamis_edge_network_gradients {
+    double *e, *p, *q, *w1, *b1, *w2, *b2, *w3, *b3, *gain, *shift;
+    uint64_t reserved[4]; /* zero */
+} tamis_edge_network_gradients;
+TAMIS_API tamis_status tamis_reference_edge_network(const tamis_sparse *S, const tamis_edge_network_options *options,
+                                                    const tamis_edge_network_matrices *matrices, double *edges,
+                                                    double *out, int64_t *argument);
+TAMIS_API tamis_status tamis_reference_edge_network_backward(const tamis_sparse *S,
+                                                             const tamis_edge_network_options *options,
+                                                             const tamis_edge_network_matrices *matrices,
+                                                             const tamis_dense *dEdges, const tamis_dense *dOut,
+                                                             const int64_t *argument,
+                                                             const tamis_edge_network_gradients *gradients);
 
 /*
  * Comparing a result with the oracle's. A tamis_oracle holds the expected results of a call, for rows spread over the

@@ -11,7 +11,8 @@
  * This header suffices for programs that use the three operations. The others are:
  *   <tamis/gradient.h>    gradients of the three operations; an edge applied to existing samples
  *   <tamis/message.h>     message passing on graphs: reductions of messages, vectors on edges;
- *                         <tamis/graph_attention.h> attention with vectors on edges, operations on segments
+ *                         <tamis/graph_attention.h> attention with vectors on edges, operations on segments;
+ *                         <tamis/edge_network.h> networks on edges, as of mesh graph networks
  *   <tamis/stream.h>      streams, events, asynchronous copies, copies between devices
  *   <tamis/structure.h>   checking, profiles, conversions, transposes, partitions of sparse matrices
  *   <tamis/group.h>       the operations on several devices or processes; <tamis/transport.h> how these exchange

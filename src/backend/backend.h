@@ -256,12 +256,13 @@ typedef struct tamis_messenger {
     void (*leave)(void *device, void *place, bool abort);     /* abort: ends what is still running */
 } tamis_messenger;
 
-typedef struct tamis_dense_functions tamis_dense_functions;         /* backend/dense.h */
-typedef struct tamis_edge_functions tamis_edge_functions;           /* backend/edge.h */
-typedef struct tamis_backward_functions tamis_backward_functions;   /* backend/gradient.h */
-typedef struct tamis_message_functions tamis_message_functions;     /* backend/message.h */
-typedef struct tamis_attention_functions tamis_attention_functions; /* backend/attention.h */
-typedef struct tamis_cached_job tamis_cached_job;                   /* backend/cached_attention.h */
+typedef struct tamis_dense_functions tamis_dense_functions;               /* backend/dense.h */
+typedef struct tamis_edge_functions tamis_edge_functions;                 /* backend/edge.h */
+typedef struct tamis_backward_functions tamis_backward_functions;         /* backend/gradient.h */
+typedef struct tamis_message_functions tamis_message_functions;           /* backend/message.h */
+typedef struct tamis_attention_functions tamis_attention_functions;       /* backend/attention.h */
+typedef struct tamis_cached_job tamis_cached_job;                         /* backend/cached_attention.h */
+typedef struct tamis_edge_network_functions tamis_edge_network_functions; /* backend/edge_network.h */
 
 struct tamis_backend {
     const char *name;
@@ -357,6 +358,7 @@ struct tamis_backend {
     const tamis_message_functions *messages;    /* NULL: none */
     const tamis_attention_functions *attention; /* NULL: none */
     tamis_status (*cached_attend)(const tamis_cached_job *job);
+    const tamis_edge_network_functions *edge_network; /* NULL: none */
 };
 
 #endif

@@ -163,8 +163,9 @@ int tamis_message_threads(const tamis_graph *graph) {
     return graph->threads ? graph->threads : graph->device->description.threads;
 }
 
-static tamis_message_job job_of(const tamis_graph *g, void *stream, tamis_message_pass_kind kind,
-                                const tamis_message_order *order, tamis_type type, int64_t heads, int64_t width) {
+tamis_message_job tamis_message_job_of(const tamis_graph *g, void *stream, tamis_message_pass_kind kind,
+                                       const tamis_message_order *order, tamis_type type, int64_t heads,
+                                       int64_t width) {
     return (tamis_message_job){.device = g->device->handle,
                                .stream = stream,
                                .threads = tamis_message_threads(g),
@@ -177,7 +178,7 @@ static tamis_message_job job_of(const tamis_graph *g, void *stream, tamis_messag
                                .factor = 1};
 }
 
-static tamis_status run(const tamis_graph *g, const tamis_message_job *job) {
+tamis_status tamis_message_run(const tamis_graph *g, const tamis_message_job *job) {
     const bool empty =
         job->kind == TAMIS_PASS_ENTRIES ? job->order.nnz == 0 : job->order.rows == 0 || job->heads * job->width == 0;
     return empty ? TAMIS_OK : g->device->backend->messages->run(job);
@@ -312,7 +313,7 @@ static tamis_status check_unread(const message_call *c, const char *name, const 
 static tamis_message_job message_job(const message_call *c, tamis_message_pass_kind kind,
                                      const tamis_message_order *order) {
     const tamis_message_options *const o = &c->o;
-    tamis_message_job job = job_of(c->graph, c->stream, kind, order, o->type, o->heads, o->width);
+    tamis_message_job job = tamis_message_job_of(c->graph, c->stream, kind, order, o->type, o->heads, o->width);
     job.edge_data = o->edge_data;
     job.argument_type = o->argument_type;
     return job;
@@ -361,7 +362,7 @@ tamis_status tamis_message_pass(const tamis_graph *graph, const tamis_message_op
     job.out = tamis_matrix_of(out);
     job.argument = (tamis_place){argument, 0};
     if (o->op == TAMIS_MESSAGE_TEXT) set_text(&c, &c.text, false, &job);
-    return run(graph, &job);
+    return tamis_message_run(graph, &job);
 }
 
 /* The gradient by U, over the columns. */
@@ -382,7 +383,7 @@ static tamis_status back_to_nodes(const message_call *c, const tamis_dense *dU) 
         job.other_offset_type = g->rows.offset_type;
     }
     if (job.term == TAMIS_TERM_TEXT) set_text(c, &c->by_u, true, &job);
-    return run(g, &job);
+    return tamis_message_run(g, &job);
 }
 
 /* The gradient by V, over the rows, where dOut and the arguments are. */
@@ -393,7 +394,7 @@ static tamis_status back_to_rows(const message_call *c, const tamis_dense *dV) {
     job.out = tamis_matrix_of(dV);
     job.argument = tamis_place_at(c->argument, 0);
     set_text(c, &c->by_v, false, &job);
-    return run(c->graph, &job);
+    return tamis_message_run(c->graph, &job);
 }
 
 static tamis_status back_to_edges(const message_call *c, const tamis_dense *dE) {
@@ -410,7 +411,7 @@ static tamis_status back_to_edges(const message_call *c, const tamis_dense *dE) 
         set_text(c, &c->by_e, false, &job);
         job.here = true;
     }
-    return run(c->graph, &job);
+    return tamis_message_run(c->graph, &job);
 }
 
 /* Makes the derivatives before anything is written: they may have too many steps. */
@@ -502,28 +503,29 @@ tamis_status tamis_edge_vectors(const tamis_graph *graph, const tamis_pair_optio
     const tamis_operand v = operand_of(&s, "V", V, AT_COLUMNS, "edges read");
     const tamis_operand result = output_of(&s, "out", out, AT_ENTRIES, "gets the result");
     TRY(tamis_operands_check(graph->device, (const tamis_operand *const[]){&u, &v, &result}, 3));
-    tamis_message_job job = job_of(graph, stream, TAMIS_PASS_ENTRIES, &graph->rows, o.type, o.heads, o.width);
+    tamis_message_job job =
+        tamis_message_job_of(graph, stream, TAMIS_PASS_ENTRIES, &graph->rows, o.type, o.heads, o.width);
     job.term = multiplies(&o) ? TAMIS_TERM_MUL : TAMIS_TERM_ADD;
     job.edge_data = data_of(&o);
     job.sign = o.op == TAMIS_PAIR_SUB ? -1 : 1;
     job.z = tamis_matrix_of(U);
     job.x = tamis_matrix_of(V);
     job.out = tamis_matrix_of(out);
-    return run(graph, &job);
+    return tamis_message_run(graph, &job);
 }
 
 /* The gradient of the rows at one end; `other`: the rows at the other end. */
 static tamis_status back_to_end(const tamis_graph *g, const tamis_pair_options *o, const tamis_message_order *order,
                                 const tamis_dense *dOut, const tamis_dense *other, double factor,
                                 const tamis_dense *result, void *stream) {
-    tamis_message_job job = job_of(g, stream, TAMIS_PASS_SUM, order, o->type, o->heads, o->width);
+    tamis_message_job job = tamis_message_job_of(g, stream, TAMIS_PASS_SUM, order, o->type, o->heads, o->width);
     job.term = multiplies(o) ? TAMIS_TERM_MUL : TAMIS_TERM_Y;
     job.edge_data = data_of(o);
     job.factor = factor;
     if (multiplies(o)) job.x = tamis_matrix_of(other);
     job.y = tamis_matrix_of(dOut);
     job.out = tamis_matrix_of(result);
-    return run(g, &job);
+    return tamis_message_run(g, &job);
 }
 
 tamis_status tamis_edge_vectors_backward(const tamis_graph *graph, const tamis_pair_options *options,

@@ -28,4 +28,9 @@ tamis_status tamis_message_check_argument_type(const tamis_graph *graph, tamis_i
 /* CPU threads of a call. */
 int tamis_message_threads(const tamis_graph *graph);
 
+/* A pass with the factors 1, and without matrices; and its run, unless nothing is to be written. */
+tamis_message_job tamis_message_job_of(const tamis_graph *g, void *stream, tamis_message_pass_kind kind,
+                                       const tamis_message_order *order, tamis_type type, int64_t heads, int64_t width);
+tamis_status tamis_message_run(const tamis_graph *g, const tamis_message_job *job);
+
 #endif

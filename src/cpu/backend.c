@@ -122,4 +122,5 @@ const tamis_backend tamis_cpu_backend = {
     .messages = &tamis_cpu_message_functions,
     .attention = &tamis_cpu_attention_functions,
     .cached_attend = tamis_cpu_cached_attend,
+    .edge_network = &tamis_cpu_edge_network_functions,
 };

@@ -5,6 +5,7 @@
 #include "backend/attention.h"
 #include "backend/cached_attention.h"
 #include "backend/edge.h"
+#include "backend/edge_network.h"
 #include "cpu/variants.h"
 
 /* The host address of a place; NULL for none. */
@@ -26,6 +27,9 @@ extern const tamis_edge_functions tamis_cpu_edge_functions;
 /* messages/messages.c, messages/attention.c: message passing; attention on graphs and segments. */
 extern const tamis_message_functions tamis_cpu_message_functions;
 extern const tamis_attention_functions tamis_cpu_attention_functions;
+
+/* edge_network/edge_network.c: networks on edges. */
+extern const tamis_edge_network_functions tamis_cpu_edge_network_functions;
 
 /* messages/cached.c: attention to caches. */
 tamis_status tamis_cpu_cached_attend(const tamis_cached_job *job);

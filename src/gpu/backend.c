@@ -12,6 +12,7 @@
 #include "gpu/ceilings/ceilings.h"
 #include "gpu/compile/utility.h"
 #include "gpu/dense/dense.h"
+#include "gpu/edge_network/edge_network.h"
 #include "gpu/gradient/gradient.h"
 #include "gpu/long_rows/cached.h"
 #include "gpu/mask/mask.h"
@@ -190,7 +191,8 @@ static tamis_status check_place(void *device, const void *pointer, const char *n
     .ready = tamis_gpu_ready, .transpose = tamis_gpu_transpose, .permute = tamis_gpu_permute,                          \
     .gather = tamis_gpu_gather, .add_rows = tamis_gpu_add_rows, .dense = &tamis_gpu_dense_functions,                   \
     .edges = &tamis_gpu_edge_functions, .messages = &tamis_gpu_message_functions,                                      \
-    .attention = &tamis_gpu_attention_functions, .cached_attend = tamis_gpu_cached_attend
+    .attention = &tamis_gpu_attention_functions, .cached_attend = tamis_gpu_cached_attend,                             \
+    .edge_network = &tamis_gpu_edge_network_functions
 
 const tamis_backend tamis_cuda_backend = {
     .name = "cuda",

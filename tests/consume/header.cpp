@@ -5,6 +5,7 @@
 #include <tamis/ceilings.h>
 #include <tamis/data.h>
 #include <tamis/dense.h>
+#include <tamis/edge_network.h>
 #include <tamis/generate.h>
 #include <tamis/gradient.h>
 #include <tamis/graph_attention.h>

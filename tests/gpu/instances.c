@@ -14,6 +14,7 @@
 #include "gpu/ceilings/ceilings.h"
 #include "gpu/compile/utility.h"
 #include "gpu/dense/dense.h"
+#include "gpu/edge_network/edge_network.h"
 #include "gpu/gradient/gradient.h"
 #include "gpu/long_rows/cached.h"
 #include "gpu/mask/mask.h"
@@ -449,6 +450,58 @@ static tamis_status edges(tamis_gpu_device *d, tamis_type type, tamis_edge edge,
     return status;
 }
 
+/* The network on edges, forward and backward: widths that a warpgroup multiplies, that a warp does, and others. */
+static tamis_status networks(tamis_gpu_device *d, tamis_type type) {
+    static const struct {
+        int64_t edge, hidden, width;
+        int layers;
+        tamis_activation activation;
+        tamis_reduce reduce;
+        bool normalise, residual, update, permuted;
+    } of[] = {{128, 128, 128, 1, TAMIS_ACTIVATION_SILU, TAMIS_REDUCE_SUM, true, true, false, false},
+              {64, 128, 64, 2, TAMIS_ACTIVATION_GELU, TAMIS_REDUCE_MEAN, true, true, true, true},
+              {32, 96, 32, 1, TAMIS_ACTIVATION_RELU, TAMIS_REDUCE_MEAN, false, true, false, true},
+              {128, 64, 128, 1, TAMIS_ACTIVATION_TANH, TAMIS_REDUCE_SUM, true, false, true, false},
+              {37, 50, 37, 1, TAMIS_ACTIVATION_SILU, TAMIS_REDUCE_MAX, true, true, false, false}};
+    const tamis_place zeros = {(void *)(uintptr_t)instance_zeros(), 0};
+    for (size_t i = 0; i < 2 * sizeof of / sizeof *of; i++) {
+        const size_t k = i / 2;
+        const tamis_index_type index = k % 2 ? TAMIS_I64 : TAMIS_I32;
+        const tamis_matrix x = {zeros, 128, 0};
+        tamis_edge_network_job job = {.device = d,
+                                      .back = i % 2,
+                                      .o = {.type = type,
+                                            .math = k == 3 ? TAMIS_MATH_TF32 : TAMIS_MATH_EXACT,
+                                            .activation = of[k].activation,
+                                            .reduce = of[k].reduce,
+                                            .hidden_layers = of[k].layers,
+                                            .edge_width = of[k].edge,
+                                            .hidden = of[k].hidden,
+                                            .width = of[k].width,
+                                            .epsilon = 1e-5,
+                                            .normalise = of[k].normalise,
+                                            .residual = of[k].residual,
+                                            .reduce_update = of[k].update},
+                                      .order = order_of(index, index, of[k].permuted ? zeros.base : NULL, NULL),
+                                      .e = x,
+                                      .p = x,
+                                      .q = x,
+                                      .w1 = x,
+                                      .w2 = x,
+                                      .w3 = x,
+                                      .b3 = x,
+                                      .argument = zeros,
+                                      .da = x,
+                                      .workspace = zeros};
+        if (job.back)
+            job.d_edges = job.d_out = job.de = job.dw1 = job.dw2 = job.dw3 = job.dgain = x;
+        else
+            job.edges = job.out = x;
+        TRY(tamis_gpu_edge_network_functions.run(&job));
+    }
+    return TAMIS_OK;
+}
+
 tamis_status instance_utilities(fake_device *device) {
     tamis_gpu_device *const d = &device->shared;
     tamis_ceilings ceilings;
@@ -465,6 +518,7 @@ tamis_status instance_utilities(fake_device *device) {
     for (int type = 0; type <= TAMIS_BF16; type++) TRY(attention(d, (tamis_type)type));
     for (int type = 0; type <= TAMIS_BF16; type++) TRY(caches(d, (tamis_type)type));
     for (int type = 0; type <= TAMIS_BF16; type++) TRY(segments(d, (tamis_type)type));
+    for (int type = 0; type <= TAMIS_BF16; type++) TRY(networks(d, (tamis_type)type));
     for (int type = 0; type <= TAMIS_F64; type++) TRY(tamis_gpu_dense_functions.ready(d, (tamis_type)type));
     for (int i = 0; i < 16; i++)
         TRY(edges(d, (tamis_type)(i / 4), i & 1 ? TAMIS_EDGE_SOFTMAX : TAMIS_EDGE_SCALE,

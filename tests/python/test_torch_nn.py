@@ -161,6 +161,16 @@ def test_a_graph_transformer_learns_on_a_mesh(source):
         assert "--memory" in more or runs[0]["last"] < 0.5 * runs[0]["first"]
 
 
+def test_a_mesh_graph_net_has_the_losses_of_pytorch(source):
+    """The program of the manual, small; it ends with 1 where the losses differ."""
+    if not tt._ops.REGISTERED:
+        pytest.skip("message passing needs PyTorch 2.4")
+    done = subprocess.run([sys.executable, source / "docs" / "examples" / "python" / "mesh_graph_net.py", "--nodes", "100", "--width", "16"],
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "tamis: loss" in done.stdout and "torch: loss" in done.stdout
+
+
 def test_a_language_model_has_the_same_losses_by_every_method(source, tmp_path):
     """The program of the manual, small; it ends with 1 where losses differ. Its picture is drawn from what it printed."""
     if not hasattr(torch.nn.functional, "scaled_dot_product_attention"):

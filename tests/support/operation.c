@@ -202,8 +202,8 @@ void operation_expect(operation_case *c, operation_evaluate *evaluate, double ro
 /* ------------------------------------------------------------------------------------------ a case */
 
 static double draw_value(operation_case *c, int k, int64_t i) {
-    static const double primes[OPERANDS] = {2,  3,  5,  7,  11, 13, 17, 19, 23, 29, 31, 37,
-                                            41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89};
+    static const double primes[OPERANDS] = {2,  3,  5,  7,  11, 13, 17, 19, 23, 29, 31, 37,  41,  43,
+                                            47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97, 101, 103, 107};
     if (c->values == VALUES_APART) return fmod((double)(i + 1) * sqrt(primes[k]), 1) - 0.45;
     if (c->values == VALUES_ANY) return 2 * tamis_random_uniform(&c->random) - 1;
     const double x = ((double)operation_below(c, 7) + 1) / 4;

@@ -50,7 +50,7 @@ typedef struct operand {
     double *want, *bound;  /* of a result: packed, a member after another */
 } operand;
 
-enum { OPERANDS = 24 };
+enum { OPERANDS = 28 };
 
 typedef enum operation_values {
     VALUES_QUARTERS, /* multiples of 1/4 up to 7/4, not 0, many of them equal: sums are exact */

@@ -1,7 +1,7 @@
 
 #include "support/test.h"
 
-enum { WATCHED = 12, WORDS_MOST = 500 };
+enum { WATCHED = 32, WORDS_MOST = 500 };
 
 static struct {
     const void *memory;

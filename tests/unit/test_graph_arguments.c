@@ -1,6 +1,8 @@
 /* Calls on graphs: what depends on an operation, and is refused or promised; tests/operations has all else. */
 #include "support/test.h"
 
+#include <tamis/edge_network.h>
+
 #include "cpu_device.h"
 #include "small.h"
 
@@ -13,12 +15,16 @@ static struct {
     float rows[4][ROWS * ALL], cols[4][COLS * ALL], entries[2][NNZ * ALL], heads[2][NNZ * HEADS],
         log_sums[ROWS * HEADS];
     _Alignas(16) float workspace[NNZ * HEADS * 2];
-    tamis_dense R[4], C[4], E[2], B[2], L;
+    float weights[2][ALL * ALL];
+    tamis_dense R[4], C[4], E[2], B[2], L, W, dW;
     tamis_message_options options;
     tamis_pair_options pair;
     tamis_graph_attention_options attention;
     tamis_graph_attention_matrices matrices, gradients;
     tamis_segment_options segment;
+    tamis_edge_network_options network;
+    tamis_edge_network_matrices layers, by_layers;
+    _Alignas(16) char room[1 << 20];
     tamis_graph *graph;
 } c;
 
@@ -39,6 +45,12 @@ static int set_up_all(void **state) {
     c.matrices = (tamis_graph_attention_matrices){.Q = &c.R[0], .K = &c.C[0], .V = &c.C[1], .E = &c.E[0], .B = &c.B[0]};
     c.gradients =
         (tamis_graph_attention_matrices){.Q = &c.R[1], .K = &c.C[2], .V = &c.C[3], .E = &c.E[1], .B = &c.B[1]};
+    c.network =
+        (tamis_edge_network_options){.edge_width = ALL, .hidden = ALL, .width = ALL, .reduce = TAMIS_REDUCE_MAX};
+    c.W = dense_of(c.weights[0], ALL, ALL);
+    c.dW = dense_of(c.weights[1], ALL, ALL);
+    c.layers = (tamis_edge_network_matrices){.E = &c.E[0], .P = &c.R[0], .Q = &c.C[0], .W1 = &c.W, .W3 = &c.W};
+    c.by_layers = (tamis_edge_network_matrices){.E = &c.E[1], .P = &c.R[1], .Q = &c.C[2], .W3 = &c.dW};
     refusals_watch(&c, sizeof c);
     return set_up(state) || tamis_graph_create(device, &s.S, NULL, &c.graph) != TAMIS_OK;
 }
@@ -242,6 +254,56 @@ TEST(attention) {
     REFUSED(ARGUMENT, "workspace = NULL: expected 80 bytes", attend_back(&c.gradients, NULL));
     REFUSED(ARGUMENT, "is not aligned to 16 bytes", attend_back(&c.gradients, c.workspace + 1));
     REFUSED(ARGUMENT, "bytes = NULL", tamis_graph_attention_workspace_size(c.graph, &c.attention, NULL));
+}
+
+static tamis_status network(const tamis_dense *edges, const tamis_dense *out, void *argument, void *workspace) {
+    return tamis_edge_network(c.graph, &c.network, &c.layers, edges, out, argument, workspace, NULL);
+}
+
+static tamis_status network_back(const tamis_dense *dEdges, const tamis_dense *dOut, const void *argument,
+                                 const tamis_edge_network_matrices *gradients) {
+    return tamis_edge_network_backward(c.graph, &c.network, &c.layers, dEdges, dOut, argument, gradients, c.room, NULL);
+}
+
+static tamis_status network_call(void) { return network(NULL, &c.R[2], c.argument, c.room); }
+static tamis_status network_gradients(void) { return network_back(NULL, &c.R[3], c.argument, &c.by_layers); }
+
+TEST(networks_on_edges) {
+    size_t bytes = 0, back_bytes = 0;
+    works(tamis_edge_network_workspace_size(c.graph, &c.network, false, &bytes));
+    works(tamis_edge_network_workspace_size(c.graph, &c.network, true, &back_bytes));
+    assert_true(bytes > 0 && back_bytes > bytes && back_bytes <= sizeof c.room);
+    works(network_call());
+    works(network_gradients());
+    refusals_watch(&c, sizeof c);
+    REFUSED(ARGUMENT, "graph = NULL: make one", tamis_edge_network_workspace_size(NULL, &c.network, true, &bytes));
+    REFUSED(ARGUMENT, "options = NULL", tamis_edge_network_workspace_size(c.graph, NULL, true, &bytes));
+    REFUSED(ARGUMENT, "bytes = NULL", tamis_edge_network_workspace_size(c.graph, &c.network, true, NULL));
+    REFUSED(ARGUMENT, "matrices = NULL: expected W3",
+            tamis_edge_network(c.graph, &c.network, NULL, NULL, &c.R[2], NULL, c.room, NULL));
+    REFUSED(ARGUMENT, "edges = NULL and out = NULL", network(NULL, NULL, NULL, c.room));
+    REFUSED(ARGUMENT, "out = NULL, but argument is not", network(&c.E[1], NULL, c.argument, c.room));
+    REFUSED(ARGUMENT, "workspace = NULL: expected the", network(NULL, &c.R[2], NULL, NULL));
+    REFUSED(ARGUMENT, "is not aligned to 16 bytes", network(NULL, &c.R[2], NULL, c.room + 4));
+    SPOILT(c.network.reduce, TAMIS_REDUCE_SUM, ARGUMENT, "argument is not NULL", network_call());
+    SPOILT(c.network.hidden, INT64_C(1) << 54, OVERFLOW, "options.hidden = 18014398509481984",
+           tamis_edge_network_workspace_size(c.graph, &c.network, true, &bytes));
+    SPOILT_BY(c, (c.network.residual = true, c.network.width = 3), ARGUMENT,
+              "options.residual = true with edge_width = 4 and width = 3", network_call());
+    SPOILT(c.network.hidden_layers, 2, ARGUMENT, "W2 = NULL: expected a matrix of 4 x 4", network_call());
+    SPOILT(c.network.edge_width, 0, ARGUMENT, "E is not NULL, but options.edge_width = 0", network_call());
+    SPOILT(c.layers.E, NULL, ARGUMENT, "E = NULL: expected a matrix of 5 x 4", network_call());
+    SPOILT(c.layers.W2, &c.W, ARGUMENT, "W2 is not NULL, but options.hidden_layers is not 2", network_call());
+    SPOILT(c.layers.gain, &c.W, ARGUMENT, "gain is not NULL, but options.normalise is false", network_call());
+    SPOILT(c.layers.W3, NULL, ARGUMENT, "W3 = NULL: expected a matrix of 4 x 4", network_call());
+    SPOILT(c.layers.P, NULL, ARGUMENT, "dP is not NULL, but P is NULL", network_gradients());
+    SPOILT(c.layers.reserved[3], 7, UNSUPPORTED, "matrices.reserved[3] = 0x7", network_gradients());
+    SPOILT(c.by_layers.reserved[0], 7, UNSUPPORTED, "gradients.reserved[0] = 0x7", network_gradients());
+    REFUSED(ARGUMENT, "gradients = NULL", network_back(NULL, &c.R[3], c.argument, NULL));
+    REFUSED(ARGUMENT, "dEdges = NULL and dOut = NULL", network_back(NULL, NULL, NULL, &c.by_layers));
+    REFUSED(ARGUMENT, "dOut = NULL, but argument is not", network_back(&c.E[0], NULL, c.argument, &c.by_layers));
+    REFUSED(ARGUMENT, "argument = NULL: expected that of the forward call",
+            network_back(NULL, &c.R[3], NULL, &c.by_layers));
 }
 
 TEST(segments) {

@@ -29,6 +29,7 @@ from .._traced import text_of
 from . import _attention, _direct, _named, _pattern
 from ._attention import cached_attention
 from ._direct import any_recorded, plain
+from ._edge_network import edge_network
 from ._graph_attention import edge_softmax, graph_attention, segment
 from ._messages import edge_op, message, messages
 from ._pattern import Pattern
@@ -394,4 +395,4 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
 
 
-__all__ = ["Pattern", "attention", "cached_attention", "edge_op", "edge_softmax", "fused", "graph_attention", "message", "messages", "sampled_addmm", "sddmm", "segment", "softmax", "spmm"]
+__all__ = ["Pattern", "attention", "cached_attention", "edge_network", "edge_op", "edge_softmax", "fused", "graph_attention", "message", "messages", "sampled_addmm", "sddmm", "segment", "softmax", "spmm"]

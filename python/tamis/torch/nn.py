@@ -13,7 +13,7 @@ from typing import Any, Optional
 import torch
 from torch import Tensor, nn
 
-from . import Pattern, _check_tensors, _direct, attention, sddmm, softmax, spmm
+from . import Pattern, _check_tensors, _direct, attention, edge_network, sddmm, softmax, spmm
 from ._graphs import edges
 from ._layer import Pair, of_targets
 from ._pattern import remembered
@@ -210,7 +210,58 @@ class SparseAttention(nn.Module):
         return self.out(attention(q, k, v, pattern, bias=bias).transpose(-2, -3).reshape(*lead, positions, features))
 
 
-__all__ = ["AGNNConv", "DotGATConv", "GATConv", "GraphConv", "PatternBuffer", "SparseAttention"]
+class EdgeNetwork(nn.Module):
+    """The network on edges of MeshGraphNet, GraphCast and others: e' = e + LayerNorm(W2 f(W1 [e, x_i, x_j] + b1) + b2), and the sums of e' by node.
+
+    `layers` has its parameters: an nn.Sequential(Linear, f, Linear, LayerNorm) on [e, x_i, x_j], with i the target and j the source of the
+    edge: `layer.layers.load_state_dict(theirs.state_dict())` takes the weights of such a model. With hidden_layers=2 there is one more Linear and f.
+    node_width: that of x, or a pair (source, target). activation: "relu", "silu", "gelu", "tanh". aggregate: "sum", "mean", "max", "min", or None: only
+    e'. update: sums the updates, e' without the residual e. The first layer is computed by node, and no array of hidden layers of edges is stored.
+    Input e (nnz, edge_width) in the pattern's order, and x (nodes, node_width). Output e' (nnz, width), and its sums (nodes at the rows, width).
+
+    >>> layer = EdgeNetwork(edge_width=8, node_width=4, hidden=16, width=8)
+    >>> edges, sums = layer(Pattern.causal(3), torch.ones(6, 8), torch.ones(3, 4))
+    >>> edges.shape, sums.shape
+    (torch.Size([6, 8]), torch.Size([3, 8]))
+    """
+
+    def __init__(self, edge_width: int, node_width: int | tuple[int, int], hidden: int, width: int, hidden_layers: int = 1, activation: str = "silu",
+                 norm: bool = True, residual: bool = True, aggregate: Optional[str] = "sum", update: bool = False):
+        super().__init__()
+        _check_sizes(hidden=hidden, width=width)
+        if hidden_layers not in (1, 2):
+            raise ValueError(f"hidden_layers = {hidden_layers}: expected 1 or 2")
+        if activation not in _ACTIVATIONS:
+            raise ValueError(f"activation = {activation!r}: expected one of {', '.join(map(repr, _ACTIVATIONS))}")
+        if residual and edge_width != width:
+            raise ValueError(f"residual = True with edge_width = {edge_width} and width = {width}: expected equal widths")
+        source, target = node_width if isinstance(node_width, tuple) else (node_width, node_width)
+        self.widths, self.activation, self.residual, self.aggregate, self.update = (edge_width, target, source), activation, residual, aggregate, update
+        inner = [_ACTIVATIONS[activation](), nn.Linear(hidden, hidden)] * (hidden_layers - 1)
+        self.layers = nn.Sequential(nn.Linear(edge_width + target + source, hidden), *inner, _ACTIVATIONS[activation](), nn.Linear(hidden, width),
+                                    *[nn.LayerNorm(width)] * norm)
+
+    def forward(self, pattern: PatternLike, e: Optional[Tensor], x: Pair) -> tuple[Optional[Tensor], Optional[Tensor]]:
+        source, target = _pair(x)
+        _check_input(source)
+        first, *others = (layer for layer in self.layers if isinstance(layer, nn.Linear))
+        last, norm = others[-1], self.layers[-1] if isinstance(self.layers[-1], nn.LayerNorm) else None
+        of_edges, to, of = first.weight.split(self.widths, 1)
+        second = others[0] if len(others) > 1 else None
+        if source is target:  # one product: the nodes are read once
+            p, q = (source @ torch.cat((to, of)).mT).chunk(2, -1)
+        else:
+            p, q = target @ to.mT, source @ of.mT
+        return edge_network(pattern, e if self.widths[0] else None, p, q, w1=of_edges if self.widths[0] else None, b1=first.bias,
+                            w2=None if second is None else second.weight, b2=None if second is None else second.bias, w3=last.weight, b3=last.bias,
+                            gain=None if norm is None else norm.weight, shift=None if norm is None else norm.bias, activation=self.activation,
+                            norm=norm is not None, epsilon=1e-5 if norm is None else norm.eps, residual=self.residual, reduce=self.aggregate,
+                            update=self.update)
+
+
+_ACTIVATIONS = {"relu": nn.ReLU, "silu": nn.SiLU, "gelu": nn.GELU, "tanh": nn.Tanh}
+
+__all__ = ["AGNNConv", "DotGATConv", "EdgeNetwork", "GATConv", "GraphConv", "PatternBuffer", "SparseAttention"]
 
 
 def __getattr__(name: str) -> Any:

@@ -22,6 +22,9 @@ typedef struct tamis_cpu_dense {
        columns, from `chunks` such matrices, cols^2 apart */
     void (*gram)(const tamis_dense_job *job, int64_t begin, int64_t end, int64_t first, int64_t last, double *sums);
     void (*gram_finish)(const tamis_dense_job *job, int64_t first, int64_t last, const double *sums);
+
+    /* sums += X^T Y, packed, over at most 64 rows; `inner`: columns of X */
+    void (*cross)(const tamis_dense_job *job, double *sums);
 } tamis_cpu_dense;
 
 #endif

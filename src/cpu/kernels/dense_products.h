@@ -139,31 +139,44 @@ static void multiply_rows(const tamis_dense_job *job, int64_t begin, int64_t end
 
 /* ------------------------------------------------------------------------------------------ X^T X */
 
-/* sums[i][j] += x_i x_j over at most PRODUCT_BLOCK rows: a tile of `count` columns i by `vectors` vectors of columns
-   j. */
-INLINE void gram_tile(const real *x, int64_t stride, int64_t rows, int64_t i, int64_t j, int count, int vectors,
-                      int masked, int tail, double *sums, int64_t cols) {
+/* sums[i][j] += x_i y_j over at most PRODUCT_BLOCK rows: a tile of `count` columns i of X by `vectors` vectors of
+   columns j of Y. */
+INLINE void gram_tile(const real *x, int64_t x_stride, const real *y, int64_t y_stride, int64_t rows, int count,
+                      int vectors, int masked, int tail, double *sums, int64_t cols) {
     vector block[PRODUCT_ROWS][2];
 #pragma GCC unroll 4
     for (int r = 0; r < count; r++)
         for (int v = 0; v < vectors; v++) block[r][v] = vector_zero();
-    tile_multiply_add(block, x + i, 1, stride, x + j, stride, rows, count, vectors, masked, tail);
+    tile_multiply_add(block, x, 1, x_stride, y, y_stride, rows, count, vectors, masked, tail);
     for (int r = 0; r < count; r++)
         for (int v = 0; v < vectors; v++) {
             real lanes[LANES];
             memcpy(lanes, &block[r][v], sizeof lanes);
-            double *const to = sums + (i + r) * cols + j + v * LANES;
+            double *const to = sums + r * cols + v * LANES;
             const int n = masked ? tail : LANES;
             for (int l = 0; l < n; l++) to[l] += (double)lanes[l];
         }
 }
 
-/* `count` columns i with all columns j >= i. */
-INLINE void gram_strip(const real *x, int64_t stride, int64_t rows, int64_t i, int count, double *sums, int64_t cols) {
-    int64_t j = i;
-    for (; j + 2 * LANES <= cols; j += 2 * LANES) gram_tile(x, stride, rows, i, j, count, 2, 0, 0, sums, cols);
-    for (; j + LANES <= cols; j += LANES) gram_tile(x, stride, rows, i, j, count, 1, 0, 0, sums, cols);
-    if (j < cols) gram_tile(x, stride, rows, i, j, count, 1, 1, (int)(cols - j), sums, cols);
+/* `count` columns of X with all columns j >= `first` of Y. */
+INLINE void gram_strip(const real *x, int64_t x_stride, const real *y, int64_t y_stride, int64_t rows, int count,
+                       int64_t first, double *sums, int64_t cols) {
+    int64_t j = first;
+    for (; j + 2 * LANES <= cols; j += 2 * LANES)
+        gram_tile(x, x_stride, y + j, y_stride, rows, count, 2, 0, 0, sums + j, cols);
+    for (; j + LANES <= cols; j += LANES) gram_tile(x, x_stride, y + j, y_stride, rows, count, 1, 0, 0, sums + j, cols);
+    if (j < cols) gram_tile(x, x_stride, y + j, y_stride, rows, count, 1, 1, (int)(cols - j), sums + j, cols);
+}
+
+/* sums += X^T Y over at most PRODUCT_BLOCK rows. */
+static void cross_block(const tamis_dense_job *job, double *sums) {
+    const real *const x = row_of_operand(&job->x, 0), *const y = row_of_operand(&job->y, 0);
+    const int64_t cols = job->cols;
+    int64_t i = 0;
+    for (; i + PRODUCT_ROWS <= job->inner; i += PRODUCT_ROWS)
+        gram_strip(x + i, job->x.stride, y, job->y.stride, job->rows, PRODUCT_ROWS, 0, sums + i * cols, cols);
+    for (; i < job->inner; i++)
+        gram_strip(x + i, job->x.stride, y, job->y.stride, job->rows, 1, 0, sums + i * cols, cols);
 }
 
 static void gram_range(const tamis_dense_job *job, int64_t begin, int64_t end, int64_t first, int64_t last,
@@ -175,8 +188,9 @@ static void gram_range(const tamis_dense_job *job, int64_t begin, int64_t end, i
         const real *const x = row_of_operand(&job->x, k);
         const int64_t rows = end - k < PRODUCT_BLOCK ? end - k : PRODUCT_BLOCK;
         int64_t i = first;
-        for (; i + PRODUCT_ROWS <= last; i += PRODUCT_ROWS) gram_strip(x, stride, rows, i, PRODUCT_ROWS, sums, cols);
-        for (; i < last; i++) gram_strip(x, stride, rows, i, 1, sums, cols);
+        for (; i + PRODUCT_ROWS <= last; i += PRODUCT_ROWS)
+            gram_strip(x + i, stride, x, stride, rows, PRODUCT_ROWS, i, sums + i * cols, cols);
+        for (; i < last; i++) gram_strip(x + i, stride, x, stride, rows, 1, i, sums + i * cols, cols);
     }
 }
 

@@ -22,4 +22,5 @@ const tamis_cpu_dense TAMIS_DENSE_TABLE = {
     .column_finish = column_finish,
     .gram = gram_range,
     .gram_finish = gram_finish,
+    .cross = cross_block,
 };

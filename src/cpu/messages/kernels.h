@@ -4,6 +4,7 @@
 
 #include "backend/attention.h"
 #include "backend/cached_attention.h"
+#include "cpu/edge_network/network.h"
 
 /* Computes elements or heads first .. last - 1 of rows begin .. end - 1 of a job. */
 typedef void tamis_cpu_shared_rows(const void *job, int64_t begin, int64_t end, int64_t first, int64_t last);
@@ -20,6 +21,7 @@ typedef struct tamis_cpu_messages {
                    void *parts);
     void (*cached_merge)(const tamis_cached_job *job, int64_t sequence, int64_t head, const void *parts, int64_t apart,
                          int64_t count);
+    tamis_cpu_network_kernels network; /* on edges */
 } tamis_cpu_messages;
 
 #endif

@@ -45,10 +45,10 @@ static tamis_gpu_shared_kernel *add(tamis_gpu_shared_kernels *all, tamis_gpu_sha
 }
 
 tamis_status tamis_gpu_shared_add(tamis_gpu_shared_kernels *all, tamis_gpu_device *device, const void *key,
-                                  const char *file, const char *name, const char *definitions,
+                                  const char *file, const char *name, const char *definitions, int64_t shared_bytes,
                                   tamis_gpu_shared_kernel **found) {
     tamis_gpu_kernel *kernel = NULL;
-    TRY(tamis_gpu_kernel_get(device, file, definitions, name, 0, &kernel));
+    TRY(tamis_gpu_kernel_get(device, file, definitions, name, shared_bytes, &kernel));
     tamis_gpu_shared_kernel *const made = malloc(sizeof *made + all->key_bytes);
     if (!made) {
         tamis_gpu_kernel_release(kernel);
@@ -72,7 +72,7 @@ tamis_status tamis_gpu_shared_add_text(tamis_gpu_shared_kernels *all, tamis_gpu_
     TRY_GOTO(done, tamis_edge_text_declare(program, scalars, &declarations));
     TRY_GOTO(done, tamis_gpu_edge_code(declarations, &code));
     TRY_GOTO(done, tamis_gpu_with_code(definitions, code, &whole));
-    TRY_GOTO(done, tamis_gpu_shared_add(all, device, key, file, name, whole, found));
+    TRY_GOTO(done, tamis_gpu_shared_add(all, device, key, file, name, whole, 0, found));
     taken = memcmp((*found)->key, key, all->key_bytes) == 0; /* another thread's key refers to another text */
 done:
     if (!taken) free(kept);

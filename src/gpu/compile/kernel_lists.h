@@ -34,9 +34,9 @@ typedef struct tamis_gpu_shared_kernels {
 tamis_gpu_shared_kernel *tamis_gpu_shared_find(tamis_gpu_shared_kernels *all, const tamis_gpu_device *device,
                                                const void *key);
 
-/* Compiles it and adds it, unless another thread has added it meanwhile. */
+/* Compiles it and adds it, unless another thread has added it meanwhile. shared_bytes: as in jit.h. */
 tamis_status tamis_gpu_shared_add(tamis_gpu_shared_kernels *all, tamis_gpu_device *device, const void *key,
-                                  const char *file, const char *name, const char *definitions,
+                                  const char *file, const char *name, const char *definitions, int64_t shared_bytes,
                                   tamis_gpu_shared_kernel **found);
 
 /* The same for a kernel that has a program in its code. kept: what the key refers to, from malloc; it is released

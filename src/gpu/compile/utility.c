@@ -36,7 +36,7 @@ static tamis_status get(tamis_gpu_device *device, const char *file, const char *
     *found = tamis_gpu_shared_find(&utilities, device, &key);
     if (*found) return TAMIS_OK;
     const tamis_gpu_definitions definitions = define(device, kinds);
-    return tamis_gpu_shared_add(&utilities, device, &key, file, name, definitions.text, found);
+    return tamis_gpu_shared_add(&utilities, device, &key, file, name, definitions.text, 0, found);
 }
 
 tamis_status tamis_gpu_utility(tamis_gpu_device *device, void *stream, const char *file, const char *name,

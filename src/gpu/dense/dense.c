@@ -81,6 +81,17 @@ static tamis_status multiply(const tamis_dense_job *job) {
                                      tamis_gpu_integer("y_stride", job->z.stride)));
 }
 
+tamis_status tamis_gpu_dense_cross(const tamis_dense_job *job, bool first) {
+    const int64_t down = (job->inner + SIDE - 1) / SIDE, across = (job->cols + SIDE - 1) / SIDE;
+    return start(job, products, "dense_cross", job->chunks * down * across,
+                 TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("rows", job->rows), tamis_gpu_integer("inner", job->inner),
+                                     tamis_gpu_integer("cols", job->cols), tamis_gpu_integer("chunks", job->chunks),
+                                     tamis_gpu_integer("first", first), tamis_gpu_place("x", job->x.at),
+                                     tamis_gpu_integer("x_stride", job->x.stride), tamis_gpu_place("y", job->y.at),
+                                     tamis_gpu_integer("y_stride", job->y.stride),
+                                     tamis_gpu_place("parts", job->workspace)));
+}
+
 static tamis_status gram(const tamis_dense_job *job) {
     const int64_t tiles = (job->cols + SIDE - 1) / SIDE;
     TRY(start(job, products, "dense_gram", job->chunks * tiles * (tiles + 1) / 2,

@@ -6,4 +6,7 @@
 
 extern const tamis_dense_functions tamis_gpu_dense_functions;
 
+/* job->workspace gets X^T Y of each of job->chunks chunks of rows, or these are added to it; `inner`: columns of X. */
+tamis_status tamis_gpu_dense_cross(const tamis_dense_job *job, bool first);
+
 #endif

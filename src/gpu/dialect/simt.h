@@ -191,9 +191,15 @@ typedef int32 offset;
 
 FUNCTION float bf16_to_float(ushort bits) { return float_of_bits((uint32)bits << 16); }
 FUNCTION ushort float_to_bf16(float x) { /* nearest, ties to even; NaN stays NaN */
+#if !defined(SIMT_OPENCL) && __CUDA_ARCH__ >= 800
+    ushort rounded;
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(rounded) : "f"(x));
+    return rounded;
+#else
     const uint32 bits = bits_of_float(x);
     if ((bits & 0x7fffffffu) > 0x7f800000u) return (ushort)((bits >> 16) | 0x40u);
     return (ushort)((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
+#endif
 }
 
 #if ELEMENT == 64
@@ -279,7 +285,19 @@ FUNCTION output output_of(real x) { return x; }
 FUNCTION void unpack_pair(real *to, uint32 x) {
     to[0] = real_of((ushort)(x & 0xffffu)), to[1] = real_of((ushort)(x >> 16));
 }
-FUNCTION uint32 pack_pair(const real *from) { return (uint32)element_of(from[0]) | (uint32)element_of(from[1]) << 16; }
+FUNCTION uint32 pack_pair(const real *from) {
+#if !defined(SIMT_OPENCL) && __CUDA_ARCH__ >= 800 /* one instruction for both, rounded alike */
+    uint32 pair;
+#if ELEMENT == 16
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(from[1]), "f"(from[0]));
+#else
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(from[1]), "f"(from[0]));
+#endif
+    return pair;
+#else
+    return (uint32)element_of(from[0]) | (uint32)element_of(from[1]) << 16;
+#endif
+}
 #endif
 
 /* `to`[0 .. PIECE) from 16 bytes at a 16-byte aligned address */

@@ -117,7 +117,7 @@ static tamis_status get(const call *c, const variant *v, tamis_gpu_shared_kernel
     if (*found) return TAMIS_OK;
     const tamis_gpu_definitions definitions = define(v);
     return tamis_gpu_shared_add(&kernels, c->device, v, "cached.simt",
-                                v->task == TASK_SUMS ? "cached_sums" : "cached_merge", definitions.text, found);
+                                v->task == TASK_SUMS ? "cached_sums" : "cached_merge", definitions.text, 0, found);
 }
 
 /* ------------------------------------------------------------------------------------------ launching */

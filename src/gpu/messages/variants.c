@@ -106,7 +106,7 @@ static tamis_status get(tamis_gpu_device *device, const tamis_gpu_message_varian
     const tamis_gpu_definitions definitions = define(variant);
     if (variant->text) return get_text(device, *variant, &definitions, found);
     return tamis_gpu_shared_add(&variants, device, variant, files[variant->kernel].file, files[variant->kernel].name,
-                                definitions.text, found);
+                                definitions.text, 0, found);
 }
 
 tamis_status tamis_gpu_message_launch(tamis_gpu_device *device, void *stream, const tamis_gpu_message_variant *variant,

@@ -1,0 +1,373 @@
+/* Host side of network_*.cu: the network on edges with an edge's layers kept on the chip. */
+#include "gpu/edge_network/fused.h"
+
+#include <string.h>
+
+#include "base/sizes.h"
+#include "base/status.h"
+#include "gpu/compile/utility.h"
+#include "gpu/edge_network/variants.h"
+#include "gpu/method.h"
+#include "gpu/tensor/form.h"
+
+/* Edges of a slab of a backward call, whose scratch vectors the L2 cache holds in part; threads of a group that adds
+   products of weights, and its tile; a stripe of an edge's vector; threads of small kernels. */
+enum { SLAB = 3 << 16, WEIGHTS_GROUP = 256, TILE = 128, STRIPE_BYTES = 64, WARP = 32, EDGES = 16, ALIGNMENT = 256 };
+
+/* Matrices of weights, in the order of the way up; the way down takes them in reverse order, transposed. */
+enum { FIRST, SECOND, LAST, LAYERS_MOST };
+
+/* Parts of the workspace. */
+enum { UP, DOWN, VECTORS, PARTS, HIDDEN, SLOPES, RESULTS, GAIN_PARTS, WEIGHT_PARTS, BUFFERS };
+
+typedef struct fused {
+    const tamis_edge_network_job *job;
+    tamis_gpu_device *device;
+    int64_t element, groups, warps;           /* bytes of an element; of a launch; of a group */
+    int64_t up_bytes, up_shared, down_shared; /* packed weights; shared memory of a group */
+    int64_t slab, shares;
+    int64_t at[BUFFERS], bytes;
+    tamis_network_variant v;
+} fused;
+
+/* ------------------------------------------------------------------------------------------ plan */
+
+/* Outputs and inputs of a matrix of weights; 0 without it. */
+static void shape_of(const tamis_edge_network_options *o, int which, int64_t *outputs, int64_t *inputs) {
+    *outputs = which == LAST ? o->width : o->hidden;
+    *inputs = which == FIRST ? o->edge_width : o->hidden;
+    if (which == SECOND && o->hidden_layers != 2) *outputs = *inputs = 0;
+}
+
+static int64_t weights_of(const tamis_edge_network_options *o) {
+    int64_t all = 0, outputs, inputs;
+    for (int i = FIRST; i < LAYERS_MOST; i++) {
+        shape_of(o, i, &outputs, &inputs);
+        all += outputs * inputs;
+    }
+    return all;
+}
+
+static int64_t vector_count(const tamis_edge_network_options *o) { return 2 * o->hidden + 3 * o->width; }
+
+/* Shared memory of a group of the way up, as network_walk_kernels.h lays it out; `results`: 8 results are staged. */
+static int64_t up_shared(const fused *f, bool staged, bool results) {
+    const tamis_edge_network_options *const o = &f->job->o;
+    const int64_t rows = staged ? f->element * (2 * o->hidden + o->edge_width) : 0;
+    const bool own_place = results && !(staged && f->element * o->edge_width >= 2 * o->width);
+    return f->up_bytes + 4 * vector_count(o) + f->warps * (EDGES * rows + (own_place ? 32 * o->width : 0));
+}
+
+/* Places the parts of the workspace. */
+static void place_buffers(fused *f) {
+    const tamis_edge_network_options *const o = &f->job->o;
+    const bool back = f->job->back;
+    const int64_t slab = back ? f->slab : 0, warps = f->groups * f->warps;
+    const int64_t widest = tamis_gpu_max(o->width, o->hidden), inputs = tamis_gpu_max(o->edge_width, o->hidden);
+    const int64_t sizes[BUFFERS] = {[UP] = f->up_bytes,
+                                    [DOWN] = back ? f->up_bytes : 0,
+                                    [VECTORS] = 4 * vector_count(o),
+                                    [PARTS] = back ? 0 : 8 * warps * o->width,
+                                    [HIDDEN] = o->hidden_layers * slab * o->hidden * f->element,
+                                    [SLOPES] = o->hidden_layers == 2 ? slab * o->hidden * f->element : 0,
+                                    [RESULTS] = slab * o->width * f->element,
+                                    [GAIN_PARTS] = back ? 8 * warps * o->width : 0,
+                                    [WEIGHT_PARTS] = back ? 4 * f->shares * widest * (inputs + 1) * LAYERS_MOST : 0};
+    f->bytes = 0;
+    for (int i = 0; i < BUFFERS; i++) {
+        f->at[i] = f->bytes;
+        f->bytes += (sizes[i] + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    }
+}
+
+/* Plans what depends on the options and the order alone; false if the kernels do not take them. */
+static bool plan(fused *f, const tamis_edge_network_job *job) {
+    enum { WIDEST = 128, RESERVED = 1 << 10, WARPS_WIDE = 8, WARPS = 12, TOGETHER = 64 };
+    const tamis_edge_network_options *const o = &job->o;
+    tamis_gpu_device *const device = job->device;
+    const tamis_tensor_chip chip = tamis_tensor_of(device);
+    const bool half = o->type == TAMIS_F16 || o->type == TAMIS_BF16;
+    *f = (fused){.job = job, .device = device, .element = (int64_t)tamis_type_size(o->type)};
+    const int64_t stripe = STRIPE_BYTES / f->element, widths[] = {o->edge_width, o->hidden, o->width};
+    if (chip.form == TAMIS_TENSOR_NONE || (!half && o->type != TAMIS_F32) || job->order.nnz == 0) return false;
+    if (tamis_edge_network_is_extreme(o) || (job->back && o->edge_width == 0)) return false;
+    bool together = half && chip.form == TAMIS_TENSOR_WGMMA;
+    for (int i = 0; i < 3; i++) {
+        if (widths[i] % stripe || widths[i] > WIDEST) return false;
+        if (widths[i] % TOGETHER) together = false;
+    }
+    const int64_t room =
+        device->limits.shared_most < chip.shared - RESERVED ? device->limits.shared_most : chip.shared - RESERVED;
+    f->up_bytes = weights_of(o) * f->element;
+    f->warps = half && !job->back && o->hidden_layers == 1 ? WARPS : WARPS_WIDE;
+    if (!together && f->warps == WARPS && tamis_gpu_max(o->hidden, o->width) > TOGETHER) f->warps = WARPS_WIDE;
+    bool staged = half;
+    f->up_shared = up_shared(f, staged, true);
+    if (f->up_shared > room) f->up_shared = up_shared(f, staged = false, true);
+    f->down_shared = f->up_bytes;
+    if (f->up_shared > room) return false;
+    const int64_t tiles = (job->order.nnz + EDGES - 1) / EDGES;
+    f->groups = tamis_gpu_min(device->limits.multiprocessors, (tiles + f->warps - 1) / f->warps);
+    f->slab = tamis_gpu_min(SLAB, tiles * EDGES);
+    f->shares = tamis_gpu_min(2 * device->limits.multiprocessors, (f->slab + 255) / 256);
+    f->v = (tamis_network_variant){.element = tamis_gpu_element(o->type),
+                                   .index = job->order.column_type == TAMIS_I64 ? 64 : 32,
+                                   .offset = job->order.offset_type == TAMIS_I64 ? 64 : 32,
+                                   .group = (int32_t)(f->warps * WARP),
+                                   .groups = 1,
+                                   .mma = !together,
+                                   .bf16 = o->type == TAMIS_BF16,
+                                   .together = together,
+                                   .tf32 = o->math == TAMIS_MATH_TF32,
+                                   .inner = (int32_t)o->edge_width,
+                                   .hidden = (int32_t)o->hidden,
+                                   .width = (int32_t)o->width,
+                                   .layers = o->hidden_layers,
+                                   .activation = (int32_t)o->activation,
+                                   .normalise = o->normalise,
+                                   .residual = o->residual,
+                                   .mean = o->reduce == TAMIS_REDUCE_MEAN,
+                                   .update = o->reduce_update,
+                                   .permuted = job->order.entries != NULL,
+                                   .staged = staged};
+    place_buffers(f);
+    return true;
+}
+
+size_t tamis_gpu_network_fused_workspace(const tamis_edge_network_job *job) {
+    fused f;
+    return plan(&f, job) ? (size_t)f.bytes : 0;
+}
+
+bool tamis_gpu_network_fused_takes(const tamis_edge_network_job *job) {
+    fused f;
+    const tamis_matrix *const of[] = {&job->e,   &job->p,       &job->q,     &job->edges,
+                                      &job->out, &job->d_edges, &job->d_out, &job->de};
+    if (!plan(&f, job)) return false;
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        if (!of[i]->at.base) continue;
+        if (!tamis_gpu_aligned(f.device, of[i], (size_t)f.element, 16) || of[i]->stride > INT32_MAX) return false;
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------------------------------ launches */
+
+static tamis_place place_of(const fused *f, int buffer) {
+    return (tamis_place){f->job->workspace.base, f->job->workspace.bytes + f->at[buffer]};
+}
+
+static tamis_place further(tamis_place place, int64_t bytes) { return (tamis_place){place.base, place.bytes + bytes}; }
+
+static tamis_status start(const fused *f, tamis_network_kernel kernel, tamis_network_variant v, int64_t groups,
+                          int64_t groups_y, int64_t shared_bytes, const tamis_gpu_named *arguments) {
+    v.kernel = (int32_t)kernel;
+    return tamis_network_launch(f->device, f->job->stream, &v, groups, groups_y, shared_bytes, arguments);
+}
+
+/* The constants of a small kernel. */
+static tamis_network_variant small_of(const fused *f) {
+    return (tamis_network_variant){.element = f->v.element,
+                                   .index = f->v.index,
+                                   .offset = f->v.offset,
+                                   .group = WEIGHTS_GROUP,
+                                   .groups = 1,
+                                   .mma = 1,
+                                   .bf16 = f->v.bf16,
+                                   .inner = f->v.width,
+                                   .hidden = f->v.width,
+                                   .width = f->v.width,
+                                   .mean = f->v.mean};
+}
+
+/* Packs a matrix of weights, or its transpose. */
+static tamis_status pack(const fused *f, int which, bool down, int64_t *before) {
+    const tamis_matrix *const matrices[] = {&f->job->w1, &f->job->w2, &f->job->w3}, *const w = matrices[which];
+    int64_t outputs, inputs;
+    shape_of(&f->job->o, which, &outputs, &inputs);
+    if (outputs * inputs == 0) return TAMIS_OK;
+    tamis_network_variant v = small_of(f);
+    v.together = f->v.together;
+    const tamis_place to = further(place_of(f, down ? DOWN : UP), *before);
+    *before += outputs * inputs * f->element;
+    return start(f, TAMIS_NETWORK_PACK, v, tamis_gpu_groups(outputs * inputs), 1, 0,
+                 TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("outputs", down ? inputs : outputs),
+                                     tamis_gpu_integer("inputs", down ? outputs : inputs), tamis_gpu_place("w", w->at),
+                                     tamis_gpu_integer("row_stride", down ? 1 : w->stride),
+                                     tamis_gpu_integer("column_stride", down ? w->stride : 1),
+                                     tamis_gpu_place("packed", to)));
+}
+
+static tamis_status pack_vector(const fused *f, const tamis_matrix *b, int64_t count, double absent, int64_t *before) {
+    const tamis_gpu_kinds kinds = {f->job->o.type, TAMIS_I32, TAMIS_I32};
+    const tamis_place to = further(place_of(f, VECTORS), *before);
+    *before += 4 * count;
+    return tamis_gpu_utility(
+        f->device, f->job->stream, "edge_network.simt", "edge_vector", kinds, tamis_gpu_groups(count),
+        TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("count", count), tamis_gpu_integer("has_b", b->at.base != NULL),
+                            tamis_gpu_place("b", b->at.base ? b->at : to), tamis_gpu_real("absent", absent),
+                            tamis_gpu_place("to", to)));
+}
+
+static tamis_status pack_all(const fused *f) {
+    const tamis_edge_network_job *const job = f->job;
+    int64_t up = 0, down = 0, vectors = 0;
+    for (int i = FIRST; i < LAYERS_MOST; i++) TRY(pack(f, i, false, &up));
+    for (int i = LAST; job->back && i >= FIRST; i--) TRY(pack(f, i, true, &down));
+    if (job->b1.at.base) TRY(pack_vector(f, &job->b1, job->o.hidden, 0, &vectors));
+    if (job->o.hidden_layers == 2) TRY(pack_vector(f, &job->b2, job->o.hidden, 0, &vectors));
+    TRY(pack_vector(f, &job->b3, job->o.width, 0, &vectors));
+    TRY(pack_vector(f, &job->gain, job->o.width, 1, &vectors));
+    return pack_vector(f, &job->shift, job->o.width, 0, &vectors);
+}
+
+static tamis_gpu_named matrix(const char *name, const tamis_matrix *x) { return tamis_gpu_place(name, x->at); }
+static tamis_gpu_named stride(const char *name, const tamis_matrix *x) { return tamis_gpu_integer(name, x->stride); }
+
+/* Edges of a warp, a multiple of what it takes at once. */
+static int64_t share_of(const fused *f, int64_t edges) {
+    const int64_t warps = f->groups * f->warps;
+    return ((edges + warps - 1) / warps + EDGES - 1) / EDGES * EDGES;
+}
+
+/* The arguments that all walks over edges have (INPUT_PARAMETERS), and what follows the range. */
+#define INPUT_ARGUMENTS(job)                                                                                           \
+    tamis_gpu_integer("all_rows", (job)->order.rows), tamis_gpu_memory("offsets", (job)->order.offsets),               \
+        tamis_gpu_memory("columns", (job)->order.columns), tamis_gpu_memory("entries", (job)->order.entries),          \
+        matrix("e", &(job)->e), stride("e_stride", &(job)->e), matrix("p", &(job)->p), stride("p_stride", &(job)->p),  \
+        matrix("q", &(job)->q), stride("q_stride", &(job)->q)
+
+static tamis_network_variant walk_variant(const fused *f) {
+    tamis_network_variant v = f->v;
+    v.has_p = f->job->p.at.base != NULL;
+    v.has_q = f->job->q.at.base != NULL;
+    v.has_b1 = f->job->b1.at.base != NULL;
+    return v;
+}
+
+static tamis_status forward(const fused *f) {
+    const tamis_edge_network_job *const job = f->job;
+    const int64_t nnz = job->order.nnz, share = share_of(f, nnz);
+    tamis_network_variant v = walk_variant(f);
+    v.has_edges = job->edges.at.base != NULL;
+    v.has_out = job->out.at.base != NULL;
+    TRY(start(f, TAMIS_NETWORK_FORWARD, v, f->groups, 1, f->up_shared,
+              TAMIS_GPU_ARGUMENTS(INPUT_ARGUMENTS(job), tamis_gpu_integer("all_edges", nnz),
+                                  tamis_gpu_integer("share", share), tamis_gpu_place("weights", place_of(f, UP)),
+                                  tamis_gpu_place("vectors", place_of(f, VECTORS)),
+                                  tamis_gpu_real("epsilon", job->o.epsilon), matrix("edges", &job->edges),
+                                  stride("edges_stride", &job->edges), matrix("out", &job->out),
+                                  stride("out_stride", &job->out), tamis_gpu_place("parts", place_of(f, PARTS)))));
+    if (!v.has_out) return TAMIS_OK;
+    return start(f, TAMIS_NETWORK_JOIN, small_of(f), f->groups * f->warps, 1, 0,
+                 TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("all_rows", job->order.rows),
+                                     tamis_gpu_integer("all_edges", nnz), tamis_gpu_integer("share", share),
+                                     tamis_gpu_memory("offsets", job->order.offsets),
+                                     tamis_gpu_place("parts", place_of(f, PARTS)), matrix("out", &job->out),
+                                     stride("out_stride", &job->out)));
+}
+
+/* ------------------------------------------------------------------------------------------ backward */
+
+static tamis_place weight_parts(const fused *f, int which) {
+    const tamis_edge_network_options *const o = &f->job->o;
+    const int64_t widest = tamis_gpu_max(o->width, o->hidden), inputs = tamis_gpu_max(o->edge_width, o->hidden);
+    return further(place_of(f, WEIGHT_PARTS), 4 * f->shares * widest * (inputs + 1) * which);
+}
+
+/* Adds the products of a slab to the parts of a gradient of weights: x^T y, x with a column for each output. */
+static tamis_status add_weights(const fused *f, int which, int64_t edges, tamis_matrix x, tamis_matrix y, bool add) {
+    enum { ROWS_32 = 16, ROWS_16 = 64, STAGES = 3, PAD_32 = 8 };
+    const bool full = f->element == 4;
+    const int64_t rows = full ? ROWS_32 : ROWS_16, numbers = TILE + (full ? PAD_32 : 0);
+    int64_t outputs, inputs;
+    shape_of(&f->job->o, which, &outputs, &inputs);
+    tamis_network_variant v = small_of(f);
+    v.groups = 2;
+    v.tf32 = f->v.tf32;
+    const int64_t share = ((edges + f->shares - 1) / f->shares + rows - 1) / rows * rows;
+    const int64_t tiles = ((outputs + TILE - 1) / TILE) * ((inputs + TILE - 1) / TILE);
+    return start(f, TAMIS_NETWORK_WEIGHTS, v, f->shares, tiles, 2 * STAGES * rows * numbers * f->element,
+                 TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("edges", edges), tamis_gpu_integer("edges_a_share", share),
+                                     tamis_gpu_integer("m", outputs), tamis_gpu_integer("n", inputs), matrix("x", &x),
+                                     stride("x_stride", &x), matrix("y", &y), stride("y_stride", &y),
+                                     tamis_gpu_place("parts", weight_parts(f, which)), tamis_gpu_integer("add", add)));
+}
+
+/* Sums the parts of a gradient, a matrix that begins `first` numbers into each. */
+static tamis_status finish(const fused *f, const tamis_matrix *to, tamis_place parts, int64_t count, int64_t size,
+                           int64_t first, int64_t rows, int64_t columns) {
+    if (!to->at.base) return TAMIS_OK;
+    return start(f, TAMIS_NETWORK_ADD, small_of(f), tamis_gpu_groups(rows * columns), 1, 0,
+                 TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("count", count), tamis_gpu_integer("size", size),
+                                     tamis_gpu_integer("first", first), tamis_gpu_integer("rows", rows),
+                                     tamis_gpu_integer("columns", columns), tamis_gpu_place("parts", parts),
+                                     matrix("to", to), stride("stride", to)));
+}
+
+static tamis_status finish_weights(const fused *f, int which, const tamis_matrix *w, const tamis_matrix *b) {
+    int64_t outputs, inputs;
+    shape_of(&f->job->o, which, &outputs, &inputs);
+    const int64_t size = outputs * inputs + outputs;
+    TRY(finish(f, w, weight_parts(f, which), f->shares, size, 0, outputs, inputs));
+    return finish(f, b, weight_parts(f, which), f->shares, size, outputs * inputs, 1, outputs);
+}
+
+static tamis_status slab(const fused *f, int64_t begin, int64_t end) {
+    const tamis_edge_network_job *const job = f->job;
+    const tamis_edge_network_options *const o = &job->o;
+    const int64_t share = share_of(f, end - begin);
+    const tamis_matrix hidden = {place_of(f, HIDDEN), o->hidden, 0}, results = {place_of(f, RESULTS), o->width, 0};
+    const tamis_matrix slopes = {place_of(f, SLOPES), o->hidden, 0};
+    const tamis_matrix last = {further(hidden.at, (o->hidden_layers - 1) * f->slab * o->hidden * f->element), o->hidden,
+                               0};
+    tamis_network_variant v = walk_variant(f);
+    v.has_d_edges = job->d_edges.at.base != NULL;
+    v.has_d_out = job->d_out.at.base != NULL;
+    v.has_d_gain = job->dgain.at.base || job->dshift.at.base;
+    TRY(start(f, TAMIS_NETWORK_RECOMPUTE, v, f->groups, 1, f->up_shared,
+              TAMIS_GPU_ARGUMENTS(
+                  INPUT_ARGUMENTS(job), tamis_gpu_integer("first_edge", begin), tamis_gpu_integer("all_edges", end),
+                  tamis_gpu_integer("share", share), tamis_gpu_place("weights", place_of(f, UP)),
+                  tamis_gpu_place("vectors", place_of(f, VECTORS)), tamis_gpu_real("epsilon", o->epsilon),
+                  matrix("d_edges", &job->d_edges), stride("d_edges_stride", &job->d_edges),
+                  matrix("d_out", &job->d_out), stride("d_out_stride", &job->d_out), matrix("h", &hidden),
+                  tamis_gpu_integer("h_count", f->slab * o->hidden), matrix("slopes", &job->da),
+                  stride("slopes_stride", &job->da), matrix("slopes_2", &slopes), matrix("dy", &results),
+                  tamis_gpu_place("parts", place_of(f, GAIN_PARTS)), tamis_gpu_integer("add", begin > 0))));
+    v.has_de = job->de.at.base != NULL;
+    v.has_d_out = v.has_d_out && !o->reduce_update; /* the residual's part */
+    TRY(start(f, TAMIS_NETWORK_DESCEND, v, f->groups, 1, f->down_shared,
+              TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("all_rows", job->order.rows),
+                                  tamis_gpu_integer("first_edge", begin), tamis_gpu_integer("all_edges", end),
+                                  tamis_gpu_integer("share", share), tamis_gpu_memory("offsets", job->order.offsets),
+                                  tamis_gpu_memory("entries", job->order.entries),
+                                  tamis_gpu_place("weights", place_of(f, DOWN)), matrix("d_edges", &job->d_edges),
+                                  stride("d_edges_stride", &job->d_edges), matrix("d_out", &job->d_out),
+                                  stride("d_out_stride", &job->d_out), matrix("slopes", &job->da),
+                                  stride("slopes_stride", &job->da), matrix("slopes_2", &slopes),
+                                  matrix("dy", &results), matrix("de", &job->de), stride("de_stride", &job->de))));
+    if (job->dw3.at.base || job->db3.at.base) TRY(add_weights(f, LAST, end - begin, results, last, begin > 0));
+    if (o->hidden_layers == 2 && (job->dw2.at.base || job->db2.at.base))
+        TRY(add_weights(f, SECOND, end - begin, slopes, hidden, begin > 0));
+    return TAMIS_OK;
+}
+
+static tamis_status backward(const fused *f) {
+    const tamis_edge_network_job *const job = f->job;
+    const int64_t nnz = job->order.nnz, warps = f->groups * f->warps, width = job->o.width;
+    for (int64_t begin = 0; begin < nnz; begin += f->slab) TRY(slab(f, begin, tamis_gpu_min(begin + f->slab, nnz)));
+    if (job->dw1.at.base || job->db1.at.base) TRY(add_weights(f, FIRST, nnz, job->da, job->e, false));
+    TRY(finish_weights(f, FIRST, &job->dw1, &job->db1));
+    if (job->o.hidden_layers == 2) TRY(finish_weights(f, SECOND, &job->dw2, &job->db2));
+    TRY(finish_weights(f, LAST, &job->dw3, &job->db3));
+    TRY(finish(f, &job->dgain, place_of(f, GAIN_PARTS), warps, 2 * width, 0, 1, width));
+    return finish(f, &job->dshift, place_of(f, GAIN_PARTS), warps, 2 * width, width, 1, width);
+}
+
+tamis_status tamis_gpu_network_fused(const tamis_edge_network_job *job) {
+    fused f;
+    if (!plan(&f, job)) return tamis_fail(TAMIS_ERROR_INTERNAL, "the fused network on edges does not take the job");
+    TRY(pack_all(&f));
+    return job->back ? backward(&f) : forward(&f);
+}

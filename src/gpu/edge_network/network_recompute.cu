@@ -1,0 +1,160 @@
+/*
+ * An edge network, first half of the backward call: computes the layers of a slab of edges again, and the gradient by
+ * y, the result before its normalisation.
+ *
+ *   e_t, p_i, q_j --> W1 -> act -> [W2 -> act] -> W3 -> y --normalise backward--> dY_t
+ *                         | h, slopes                          ^ dEdges_t + dOut_i      \-> sums for gain and shift
+ *
+ * The activations h and dY go to scratch memory of the slab, for the gradients of weights; the slopes of the activation
+ * go to where network_descend.cu puts the gradients. Warps walk as in network_forward.cu. Moves per edge, beside the
+ * inputs, one vector of dEdges and a row of dOut, and writes three vectors, which the L2 cache holds if the slab is
+ * small enough.
+ */
+#include "simt.h"
+
+#include "tensor_cores.h"
+
+#include "network_layers_kernels.h"
+
+#include "network_rows_kernels.h"
+
+#define RESULTS_STAGED NORMALISE
+#include "network_walk_kernels.h"
+
+#include "network_gradients_kernels.h"
+
+/* Adds eight edges to sums of columns: a lane has columns 4 lane .. 4 lane + 3 of each 128. */
+FUNCTION void add_columns(float *to, float *stage, const float (*sums)[4], int which) {
+    warp_barrier();
+    stage_results(stage, sums, which);
+    warp_barrier();
+    UNROLL
+    for (int k = 0; k < 8; k++) UNROLL
+    for (int i = 0; i < SUM_ROUNDS; i++) {
+        if (!has_columns(i)) continue;
+        const int column = (128 * i + 4 * (LOCAL_ID % WARP_LANES)) ^ (k % 2 ? STAGE_TURN : 0);
+        const float4 x = *(const float4 *)(stage + k * WIDTH + column);
+        to[4 * i] += x.x, to[4 * i + 1] += x.y, to[4 * i + 2] += x.z, to[4 * i + 3] += x.w;
+    }
+}
+
+/* Turns the results y, in sums, and the gradient dz into the gradient by y; adds to those of gain and shift. */
+FUNCTION void normalise_back(float (*sums)[4], float (*dz)[4], const float *vectors, float epsilon, float *stage,
+                             float *d_gain, float *d_shift) {
+    float mean[2] = {0, 0}, along[2] = {0, 0}, factor[2];
+    UNROLL
+    for (int i = 0; i < 2; i++) factor[i] = centre(sums, i, epsilon);
+    UNROLL
+    for (int s = 0; s < STRIPES(WIDTH); s++) {
+        float gain[PIECE];
+        load_own_reals(gain, vectors + GAIN, s);
+        UNROLL
+        for (int i = 0; i < 2; i++) UNROLL
+        for (int k = 0; k < PIECE; k++) {
+            SUM_OF(sums, s, i, k) *= factor[i];
+            mean[i] += SUM_OF(dz, s, i, k) * gain[k];
+            along[i] += SUM_OF(dz, s, i, k) * gain[k] * SUM_OF(sums, s, i, k);
+        }
+    }
+    UNROLL
+    for (int i = 0; i < 2; i++) {
+        mean[i] = factor[i] * quad_sum(mean[i]) / WIDTH;
+        along[i] = factor[i] * quad_sum(along[i]) / WIDTH;
+    }
+    UNROLL
+    for (int s = 0; s < STRIPES(WIDTH); s++) {
+        float gain[PIECE];
+        load_own_reals(gain, vectors + GAIN, s);
+        UNROLL
+        for (int k = 0; k < PIECE; k++) {
+            const float first = SUM_OF(sums, s, 0, k), second = SUM_OF(sums, s, 1, k);
+            const float dz_first = SUM_OF(dz, s, 0, k), dz_second = SUM_OF(dz, s, 1, k);
+            SUM_OF(sums, s, 0, k) = factor[0] * dz_first * gain[k] - mean[0] - first * along[0];
+            SUM_OF(sums, s, 1, k) = factor[1] * dz_second * gain[k] - mean[1] - second * along[1];
+            SUM_OF(dz, s, 0, k) = dz_first * first + dz_second * second;
+            SUM_OF(dz, s, 1, k) = dz_first + dz_second;
+        }
+    }
+    if (!HAS_D_GAIN) return;
+    add_columns(d_gain, stage, dz, 0);
+    add_columns(d_shift, stage, dz, 1);
+}
+
+/* The activations of sums as inputs of the next layer, and their slopes */
+FUNCTION void activate_with_slopes(uint32 (*x)[2][4], uint32 (*slopes)[2][4], const float (*sums)[4]) {
+    UNROLL
+    for (int s = 0; s < STRIPES(HIDDEN); s++) UNROLL
+    for (int i = 0; i < 2; i++) {
+        real piece[PIECE], slope[PIECE];
+        UNROLL
+        for (int k = 0; k < PIECE; k++) piece[k] = activate_with_slope(SUM_OF(sums, s, i, k), slope + k);
+        words_of(x[s][i], piece);
+        words_of(slopes[s][i], slope);
+    }
+}
+
+/* h: LAYERS matrices of the slab, one after the other; slopes: of the first layer, by entry; slopes_2: of the second
+   one, of the slab. parts: 2 WIDTH numbers of each warp, gain's and shift's; with `add` they are added to. */
+KERNEL network_recompute(int64 all_rows, int64 first_edge, int64 all_edges, int64 share, INPUT_PARAMETERS,
+                         IN(uint4, weights), IN(float, vectors), real epsilon, GRADIENT_PARAMETERS, OUT(element, h),
+                         int64 h_count, OUT(element, slopes), int32 slopes_stride, OUT(element, slopes_2),
+                         OUT(element, dy), OUT(real, parts), int32 add) {
+    SHARED_ARRAY(memory);
+    const place rows = (place)all_rows, nnz = (place)all_edges, edges_a_warp = (place)share, first = (place)first_edge;
+    uint4 *const own_weights = (uint4 *)memory;
+    float *const own_vectors = (float *)(memory + ALL_FRAGMENTS * 512);
+    char *const stage = (char *)(own_vectors + VECTORS) + LOCAL_ID / WARP_LANES * STAGE_BYTES;
+    const edge_inputs from = EDGE_INPUTS;
+    load_shared(own_weights, weights, ALL_FRAGMENTS, own_vectors, vectors, VECTORS);
+    edge_walk walk = walk_begin(range_of(offsets, rows, first, nnz, warp_number(), edges_a_warp), &from, stage);
+    float d_gain[4 * SUM_ROUNDS], d_shift[4 * SUM_ROUNDS];
+    UNROLL
+    for (int i = 0; i < 4 * SUM_ROUNDS; i++) d_gain[i] = d_shift[i] = 0;
+    ONE_BY_ONE
+    for (place done = 0; done < edges_a_warp; done += EDGES) {
+        float sums[TILES(LARGEST)][4];
+        if (!walk_on(&walk, &from)) break;
+        first_layer(sums, &walk, &from, own_weights, own_vectors);
+        const uint4 *next = own_weights + FRAGMENTS(HIDDEN, INNER) * WARP_LANES;
+        place entry[2], at[2];
+        both_of(entry, walk.own.entry);
+        at[0] = walk.at - first + LOCAL_ID % WARP_LANES / 4, at[1] = at[0] + 8;
+        edge_gradients d;
+        if (ELEMENT != 32) load_gradients(&d, &walk, entry, offsets, GRADIENTS_GIVEN); /* fp32 has no registers */
+        UNROLL
+        for (int layer = 1; layer <= LAYERS; layer++) {
+            uint32 x[STRIPES(HIDDEN)][2][4], slope[STRIPES(HIDDEN)][2][4];
+            const int outputs = layer == LAYERS ? WIDTH : HIDDEN;
+            activate_with_slopes(x, slope, sums);
+            store_words(h + (layer - 1) * h_count, x, at, HIDDEN, &walk, HIDDEN);
+            if (layer == 1)
+                store_words(slopes, slope, entry, slopes_stride, &walk, HIDDEN);
+            else
+                store_words(slopes_2, slope, at, HIDDEN, &walk, HIDDEN);
+            begin_with(sums, own_vectors + (layer == LAYERS ? BIAS_3 : BIAS_3 - HIDDEN), outputs, 1);
+            multiply_all(sums, x, next, HIDDEN, outputs);
+            next += FRAGMENTS(outputs, HIDDEN) * WARP_LANES;
+        }
+        if (!walk.some) continue;
+        float dz[TILES(WIDTH)][4];
+        uint32 words[STRIPES(WIDTH)][2][4];
+        if (ELEMENT == 32) load_gradients(&d, &walk, entry, offsets, GRADIENTS_GIVEN);
+        begin_with(dz, 0, WIDTH, 0);
+        add_gradients(dz, &d);
+        if (NORMALISE) normalise_back(sums, dz, own_vectors, epsilon, results_stage(&walk), d_gain, d_shift);
+        words_of_sums(words, NORMALISE ? sums : dz, WIDTH);
+        store_words(dy, words, at, WIDTH, &walk, WIDTH);
+        if (STAGED && walk.more) {
+            warp_barrier();
+            stage_vectors(&walk, &from);
+        }
+    }
+    if (!HAS_D_GAIN || !NORMALISE) return;
+    UNROLL
+    for (int i = 0; i < 4 * SUM_ROUNDS; i++) {
+        if (!has_columns(i / 4)) continue;
+        real *const to = parts + (int64)warp_number() * 2 * WIDTH + i / 4 * 128 + 4 * (LOCAL_ID % WARP_LANES) + i % 4;
+        to[0] = d_gain[i] + (add ? to[0] : 0);
+        to[WIDTH] = d_shift[i] + (add ? to[WIDTH] : 0);
+    }
+}
