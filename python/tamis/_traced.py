@@ -42,14 +42,18 @@ class Term:
     __index__ = __int__ = __float__  # type: ignore[assignment]
     __hash__ = None  # type: ignore[assignment]
 
+    def _written(self, form: str, operands: tuple) -> Term:
+        """Return the term of an operation of this one and others; form: its text, with {} for each operand."""
+        return Term(form.format(*map(shown, operands)))
+
     def __neg__(self) -> Term:
-        return Term(f"(-{self.text})")
+        return written("(-{})", self)
 
     def __pos__(self) -> Term:
         return self
 
     def __abs__(self) -> Term:
-        return Term(f"abs({self.text})")
+        return written("abs({})", self)
 
     def __pow__(self, other: Any) -> Term:
         return called("pow", (self, other))
@@ -89,8 +93,7 @@ class Term:
 
 def _operator(sign: str, turned: bool) -> Any:
     def method(self: Term, other: Any) -> Term:
-        left, right = (other, self) if turned else (self, other)
-        return Term(f"({shown(left)} {sign} {shown(right)})")
+        return written(f"({{}} {sign} {{}})", *((other, self) if turned else (self, other)))
     return method
 
 
@@ -116,17 +119,23 @@ def shown(x: Any) -> str:
     return repr(value) if value >= 0 else f"({value!r})"
 
 
+def written(form: str, *operands: Any) -> Term:
+    """Return the term of an operation, of the kind of its first operand that is a term."""
+    like = next((x for x in operands if isinstance(x, Term)), None)
+    return Term(form.format(*map(shown, operands))) if like is None else like._written(form, operands)
+
+
 def called(name: str, given: tuple) -> Term:
     """Return a call of a function, by NumPy's or PyTorch's name."""
     name = name.strip("_")
     name = OTHER_NAMES.get(name, name)
     if name in ("negative", "neg") and len(given) == 1:
-        return Term(f"(-{shown(given[0])})")
+        return written("(-{})", *given)
     if name in OPERATORS and len(given) == 2:
-        return Term(f"({shown(given[0])} {OPERATORS[name]} {shown(given[1])})")
+        return written(f"({{}} {OPERATORS[name]} {{}})", *given)
     if FUNCTIONS.get(name) != len(given):
         raise TypeError(f"{name} of {len(given)} operands is not in the language of edges, which has {', '.join(FUNCTIONS)}")
-    return Term(f"{name}({', '.join(map(shown, given))})")
+    return written(f"{name}({', '.join(['{}'] * len(given))})", *given)
 
 
 class Arrays:

@@ -125,6 +125,8 @@ def test_docstrings(name):
     for other in ("torch", "jax"):
         if name.startswith((f"tamis.{other}", f"tamis._{other}")):
             pytest.importorskip(other)
+    if name.endswith("._message_passing"):
+        pytest.importorskip("torch_geometric")
     module = importlib.import_module(name)
     result = doctest.testmod(module, globs={**assumed(name), **vars(module)}, optionflags=FLAGS)
     assert result.failed == 0

@@ -667,3 +667,34 @@ def test_means_of_a_large_node_within_a_compiler():
         graph = tt._graphs.Looped(places, places, None, 2, places.columns == 0)
         found = tt._graphs.filled(graph, given, "mean", False)[-2:]
         assert found.dtype == dtype and found.flatten().tolist() == [3.0, 0.0]
+
+
+@pytest.mark.parametrize("name", ["PNAConv", "APPNP"])
+def test_second_derivatives_of_steps(name):
+    """Layers whose inner operations autograd does not record are recorded where somebody differentiates their gradient, one by one or many at once."""
+    deg = torch.tensor([1, 2, 5, 3])
+    arguments = {"PNAConv": (IN, OUT, ["sum", "mean", "min", "max", "var", "std", "std"], ["identity", "attenuation"], deg), "APPNP": (3, 0.2)}[name]
+    ours, theirs = pair(name, *arguments)
+    ends, x = graph(), operand(NODES, IN)
+    found = []
+    for layer in (ours, theirs):
+        out = layer(x, ends)
+        first, = torch.autograd.grad(out.square().sum(), x, create_graph=True)
+        found.append((first, *torch.autograd.grad(first.square().sum(), [x, *layer.parameters()], allow_unused=True)))
+    torch.testing.assert_close(*([one for one in each if one is not None] for each in found))
+    out = ours(x, ends)
+    weights = torch.randn(3, *out.shape, dtype=out.dtype)
+    many, = torch.autograd.grad(out, x, weights, is_grads_batched=True)
+    torch.testing.assert_close(many, torch.stack([torch.autograd.grad(ours(x, ends), x, one)[0] for one in weights]))
+    tangent = torch.func.jvp(lambda x: ours(x, ends), (x.detach(),), (torch.ones_like(x),))[1]
+    torch.testing.assert_close(tangent, torch.autograd.functional.jvp(lambda x: theirs(x, ends), x.detach(), torch.ones_like(x))[1])
+
+
+def test_a_softmax_is_differentiated_once():
+    layer, ends, x = pyg.GENConv(IN, OUT, edge_dim=FEATURES).double(), graph(), operand(NODES, IN)
+    e = operand(EDGES, FEATURES)
+    plain = torch.autograd.grad(layer(x, ends, e).square().sum(), [x, e])
+    again = torch.autograd.grad(layer(x, ends, e).square().sum(), [x, e], create_graph=True)
+    torch.testing.assert_close(plain, tuple(one.detach() for one in again))
+    with pytest.raises(NotImplementedError, match="no derivative"):
+        torch.autograd.grad(again[0].sum(), x)

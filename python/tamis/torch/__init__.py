@@ -16,8 +16,6 @@ Examples assume `import torch` and `from tamis.torch import *`.
 """
 from __future__ import annotations
 
-import functools
-import sys
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, Optional, overload
 
@@ -45,28 +43,6 @@ _UNCHECKED: dict[str, Any] = {} if torch.__version__.startswith("1.") else {"che
 _WIDE = ("exp", "softmax")  # edges whose results autocast computes in fp32, as for torch.exp and torch.softmax
 
 
-def _eager(function: Any) -> Any:
-    """torch.compiler.disable, for sparse tensors, which torch.compile does not support; it imports torch._dynamo, which takes a second, so only where
-    that is there already."""
-    disabled: list[Any] = []
-
-    @functools.wraps(function)
-    def call(*arguments: Any, **named: Any) -> Any:
-        if "torch._dynamo" not in sys.modules:
-            return function(*arguments, **named)
-        if not disabled:
-            disabled.append(torch.compiler.disable(function))
-        return disabled[0](*arguments, **named)
-
-    call._torchdynamo_disable = True  # type: ignore[attr-defined]
-    call._torchdynamo_disable_msg = None  # type: ignore[attr-defined]
-    call._torchdynamo_disable_recursive = True  # type: ignore[attr-defined]
-    skip = getattr(getattr(getattr(torch._C, "_dynamo", None), "eval_frame", None), "skip_code", None)
-    if skip:  # else torch.compile would look into it once the graph is broken
-        skip(call.__code__)
-    return call if hasattr(torch, "compiler") else function
-
-
 def _edge(edge: Any, numbers: Optional[Mapping[str, float]]) -> int:
     if callable(edge) and _direct.compiling():  # what it refers to may change after it was compiled
         raise NotImplementedError("edge is a function: compiled code takes the expression as a text")
@@ -82,7 +58,7 @@ def _number_of(edge: Any, numbers: Optional[Mapping[str, float]]) -> int:
 _number_of._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
-@_eager
+@_direct.eager
 def _with_tensors(operation: int, pattern: Pattern, edge: Any, numbers: Any, others: tuple, values: Optional[Tensor], *matrices: Tensor) -> Tensor:
     """Call sddmm or fused by an expression of tensors. others: scale, slope, epsilon, transpose."""
     _check_tensors(dict(zip("ABD", matrices)), values=values)
@@ -319,7 +295,7 @@ def softmax(pattern: PatternLike, values: Tensor) -> Tensor:
     return sddmm(pattern, *none, values.contiguous(), edge="softmax")  # the transpose of (edges, heads) is not
 
 
-@_eager
+@_direct.eager
 def sampled_addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1.0, alpha: float = 1.0, out: Optional[Tensor] = None) -> Tensor:
     """torch.sparse.sampled_addmm: alpha * (mat1 mat2) at the places of input + beta * input, for every type and with gradients.
 

@@ -3,6 +3,7 @@ torch.autocast, as each operation takes them while it is on."""
 from __future__ import annotations
 
 import contextlib
+import functools
 import sys
 from typing import Any, Optional
 
@@ -70,6 +71,28 @@ _recipe.tensor_types()
 if POSSIBLE and _recipe.repeat is getattr(_recipe.calls, "repeat", None):  # the compiled module knows PyTorch
     _recipe.calls.states_known(_STATES, forward_ad)
     _needs = _recipe.calls.needs
+
+
+def eager(function: Any) -> Any:
+    """torch.compiler.disable, for what torch.compile does not support, such as sparse tensors; it imports torch._dynamo, which takes a second, so only where
+    that is there already."""
+    disabled: list[Any] = []
+
+    @functools.wraps(function)
+    def call(*arguments: Any, **named: Any) -> Any:
+        if "torch._dynamo" not in sys.modules:
+            return function(*arguments, **named)
+        if not disabled:
+            disabled.append(torch.compiler.disable(function))
+        return disabled[0](*arguments, **named)
+
+    call._torchdynamo_disable = True  # type: ignore[attr-defined]
+    call._torchdynamo_disable_msg = None  # type: ignore[attr-defined]
+    call._torchdynamo_disable_recursive = True  # type: ignore[attr-defined]
+    skip = getattr(getattr(getattr(torch._C, "_dynamo", None), "eval_frame", None), "skip_code", None)
+    if skip:  # else torch.compile would look into it once the graph is broken
+        skip(call.__code__)
+    return call if hasattr(torch, "compiler") else function
 
 
 def forward_mode() -> bool:

@@ -1,13 +1,15 @@
 """Graphs of PyTorch Geometric's edge lists: a pattern for each, kept with its tensor, and graphs with an edge from each node to itself."""
 from __future__ import annotations
 
+import functools
 from typing import Any, NamedTuple, Optional, Union
 
 import torch
 from torch import Tensor
 
 from .. import _errors
-from . import _direct, _held, _places
+from . import _compiled, _direct, _held, _places
+from ._compiled import Seen
 from ._direct import compiling
 from ._messages import REDUCES, message
 from ._pattern import Pattern, check_edges, remembered
@@ -32,10 +34,13 @@ def pattern_of(edge_index: Any, sources: int, targets: int, reverse: bool = Fals
         raise TypeError(f"edge_index is a tensor {kind}: expected a dense one (2, edges), or a tamis.torch.Pattern; Pattern.from_torch takes a "
                         f"sparse tensor, whose rows are targets")
     check_edges(edge_index)
+    return _compiled.graph(edge_index, sources, targets, reverse) if compiling() else _of_edges(edge_index, sources, targets, reverse)
+
+
+def _of_edges(edge_index: Tensor, sources: int, targets: int, reverse: bool, doubtful: bool = False) -> Pattern:
+    """Return the pattern of an edge list, which is kept with it. doubtful: as in `made_of`."""
     source, target = (1, 0) if reverse else (0, 1)
-    if compiling():
-        return Pattern.from_coo(edge_index[target], edge_index[source], (targets, sources))
-    known, key = _held.made_of(_graphs, edge_index, (edge_index,), copied=True), (sources, targets, reverse)
+    known, key = _held.made_of(_graphs, edge_index, (edge_index,), True, doubtful), (sources, targets, reverse)
     if key not in known.made:
         content, = known.content
         try:
@@ -48,6 +53,8 @@ def pattern_of(edge_index: Any, sources: int, targets: int, reverse: bool = Fals
 
 def edges(pattern: Pattern) -> Tensor:
     """Return the edges of a pattern in its order, in PyTorch Geometric's form: sources and targets (2, edges)."""
+    if isinstance(pattern, Seen):
+        return _compiled.tensor_of(pattern, "edges")
     return torch.stack([pattern.columns.long(), pattern._rows().long()])
 
 
@@ -69,11 +76,14 @@ def looped(pattern: Pattern, count: int, reduce: str = "sum") -> Looped:
         raise _errors.UnsupportedError(f"aggr = {reduce!r} with self-loops within torch.compile and torch.export: add them to the edges beforehand, and make the layer "
                                        f"with add_self_loops=False")
 
+    if isinstance(pattern, Seen):
+        whole = _compiled.derived(pattern, "with loops", pattern.rows, pattern.cols, pattern.nnz + count, count)
+        return Looped(whole, pattern, None, count, _compiled.tensor_of(pattern, "loops"))
+    if compiling():
+        return whole_and_loops(pattern, count)
+
     def make() -> Looped:
         ends = edges(pattern)
-        if compiling():
-            full = torch.cat([ends, torch.arange(count, device=ends.device).expand(2, -1)], 1)
-            return Looped(Pattern.from_coo(full[1], full[0], pattern.shape), pattern, None, count, ends[0] == ends[1])
         kept = (ends[0] != ends[1]).nonzero().squeeze(1)
         own = torch.arange(count, device=ends.device).expand(2, -1)
         bare = pattern
@@ -84,6 +94,22 @@ def looped(pattern: Pattern, count: int, reduce: str = "sum") -> Looped:
         return Looped(Pattern.from_coo(full[1], full[0], pattern.shape), bare, kept if bare is not pattern else None, count)
 
     return remembered(pattern, ("looped", count), make)
+
+
+def whole_and_loops(pattern: Pattern, count: int) -> Looped:
+    """Return what `looped` does, with all given edges."""
+    ends = edges(pattern)
+    full = torch.cat([ends, torch.arange(count, device=ends.device).expand(2, -1)], 1)
+    return Looped(Pattern.from_coo(full[1], full[0], pattern.shape), pattern, None, count, ends[0] == ends[1])
+
+
+def with_loops(pattern: Pattern, count: int) -> Looped:
+    """Return `whole_and_loops`, cached in the pattern."""
+    return remembered(pattern, ("with loops", count), lambda: whole_and_loops(pattern, count))
+
+
+def _loops(pattern: Pattern, _: Any) -> Tensor:
+    return remembered(pattern, "loops", lambda: pattern.columns == pattern._rows())
 
 
 def filled(graph: Looped, edge_attr: Tensor, fill_value: FillValue, reverse: bool) -> Tensor:
@@ -127,6 +153,8 @@ def reduction(name: Any, argument: str = "aggr") -> str:
 def one_each(pattern: Pattern, what: str) -> Pattern:
     """Return a pattern between edges, in its order, and nodes: what="sources" has a row for each edge, with its source; "targets" has a
     column for each edge, in the row of its target."""
+    if isinstance(pattern, Seen):
+        return _compiled.derived(pattern, what, *((pattern.nnz, pattern.cols) if what == "sources" else (pattern.rows, pattern.nnz)), pattern.nnz)
 
     def make() -> Pattern:
         count = torch.arange(pattern.nnz + 1, dtype=pattern.columns.dtype, device=pattern.device)
@@ -135,3 +163,9 @@ def one_each(pattern: Pattern, what: str) -> Pattern:
         return Pattern(pattern.index, count[:-1], pattern.rows, pattern.nnz, pattern.coo)
 
     return remembered(pattern, what, make)
+
+
+_compiled.of_edges = functools.partial(_of_edges, doubtful=True)
+_compiled.PATTERNS.update({"with loops": lambda pattern, count: with_loops(pattern, count).pattern, **{what: lambda pattern, _, what=what: one_each(pattern, what)
+                                                                                                      for what in ("sources", "targets")}})
+_compiled.TENSORS["loops"] = _compiled.Kept(_loops, lambda sizes, _: sizes[2:], lambda _: torch.bool)

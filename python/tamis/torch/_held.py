@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import weakref
 from typing import Any, Iterator, Optional, Sequence, TypeVar
 
@@ -85,32 +86,74 @@ def same(x: Tensor, kept: Optional[Tensor]) -> bool:
 class Made:
     """Objects made of a tensor, by what they were made for, and the content of the tensor's parts then, where a copy is kept."""
 
-    __slots__ = ("alive", "states", "content", "made")
+    __slots__ = ("alive", "states", "content", "made", "found_equal")
 
     def __init__(self, x: Tensor, parts: Sequence[Tensor], forget: Any, copied: bool):
         self.alive = weakref.ref(x, forget)
         self.states = [state(part) for part in parts]
         self.content = [copy(part if type(part) is Tensor else part.as_subclass(Tensor)) if copied or not counted(part) else None for part in parts]
         self.made: dict[Any, Any] = {}
+        self.found_equal = 0  # times within compiled programs
 
-    def of(self, x: Tensor, parts: Sequence[Tensor]) -> bool:
-        """Return True if it is of this tensor, unchanged. A comparison on a GPU waits, so only inference tensors are compared there."""
-        return self.alive() is x and [state(part) for part in parts] == self.states and all(
-            (part.is_cuda and not part.is_inference()) or same(part, kept) for part, kept in zip(parts, self.content))
+    def of(self, x: Tensor, parts: Sequence[Tensor], doubtful: bool) -> bool:
+        """Return True if it is of this tensor, unchanged. A comparison on a GPU waits, so only inference tensors are compared there, and doubtful ones."""
+        if self.alive() is not x or [state(part) for part in parts] != self.states:
+            return False
+        if not doubtful:
+            self.found_equal = SURE  # who calls by themselves have the tensor
+        doubtful = doubtful and self.found_equal < SURE
+        equal = all((part.is_cuda and not part.is_inference() and not doubtful) or same(part, kept) for part, kept in zip(parts, self.content))
+        self.found_equal += doubtful and equal
+        return equal
 
 
-def made_of(store: dict[int, Made], x: Tensor, parts: Sequence[Tensor], copied: bool = False) -> Made:
+def made_of(store: dict[int, Made], x: Tensor, parts: Sequence[Tensor], copied: bool = False, doubtful: bool = False) -> Made:
     """Return what `store` keeps of a tensor as long as it lives: an empty object if there is nothing yet, or if a part was changed in place.
-    copied: parts are compared with copies of them, which catches changes that PyTorch does not count."""
+    copied: parts are compared with copies of them, which catches changes that PyTorch does not count. doubtful: a compiled program has the tensor. If the
+    program made it, it may also overwrite it; a tensor that was SURE times the same comes from outside."""
     number = id(x)
     known = store.get(number)
-    if known is None or not known.of(x, parts):
+    if known is None or not known.of(x, parts, doubtful):
         known = store[number] = Made(x, parts, functools.partial(store.pop, number), copied)  # no Python code forgets it: _library.py
     return known
 
 
+# ------------------------------------------------------------------------------ handles: numbers for patterns of tamis.torch, for compiled programs
+
+_handles: Any = weakref.WeakValueDictionary()  # patterns by their numbers
+_addresses: Any = weakref.WeakValueDictionary()  # and by the addresses of handles on GPUs, which cannot be read while a CUDA graph is captured
+_handle_numbers = itertools.count()
+
+
+def handle_of(pattern: Any) -> Tensor:
+    """Return a new tensor with a pattern's number. It keeps the pattern, which is found at once as long as PyTorch passes this tensor on and not a copy."""
+    number = pattern.__dict__.get("_number")
+    if number is None:
+        number = pattern._number = next(_handle_numbers)
+        _handles[number] = pattern
+    with apart() if transforms() or torch.is_inference_mode_enabled() else contextlib.nullcontext():
+        handle = torch.full((1,), number, dtype=torch.int64, device=pattern.device)
+    handle._tamis = pattern  # type: ignore[attr-defined]
+    if handle.is_cuda:
+        _addresses[handle.data_ptr()] = pattern
+    return handle
+
+
+def of_handle(handle: Tensor) -> Any:
+    """Return the pattern of a handle."""
+    found = getattr(handle, "_tamis", None)
+    if found is None and handle.is_cuda and torch.cuda.is_current_stream_capturing():
+        found = _addresses.get(handle.data_ptr())
+    elif found is None:
+        found = _handles.get(int(handle))
+    if found is None:
+        raise RuntimeError("the graph of a compiled call is no longer there: keep its edge_index alive until the gradients are computed, or pass a tamis.torch.Pattern")
+    return found
+
+
 # ------------------------------------------------------------------------------ patterns of tensors
 
+SURE = 16
 MOST_UNNAMED = 16  # number of cached patterns of operators called with bare tensors; the oldest is removed first
 MOST_BESIDE = 8  # the same of what is made of a tensor or pattern together with others, which may be new ones in each step
 _alive: Living[Pattern] = Living()
@@ -125,7 +168,10 @@ def follow_threads() -> None:
 
 
 def pattern_of(index: Tensor, columns: Tensor, rows: int, cols: int, coo: bool, keep: bool = False) -> Pattern:
-    """Return the checked pattern of these tensors; `keep`: the caller keeps it alive. A tensor changed in place gives a new pattern."""
+    """Return the checked pattern of these tensors; `keep`: the caller keeps it alive. A tensor changed in place gives a new pattern. Columns that are a matrix
+    belong to a handle."""
+    if columns.dim() == 2:
+        return of_handle(index)._current()  # type: ignore[no-any-return]
     follow_threads()
     key = (index.data_ptr(), columns.data_ptr(), index.numel(), columns.numel(), index.stride(), columns.stride(), index.dtype,
            columns.dtype, columns.device, rows, cols, coo, 0 if index.is_inference() else index._version, 0 if columns.is_inference() else columns._version)

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math
+import types
 from typing import Any, Optional, Union
 
 import torch
@@ -10,7 +11,7 @@ from torch.nn import functional
 
 from .. import _declarations as c
 from .. import _errors
-from . import Pattern, _check_tensors, _direct, _graphs, edge_op, message, spmm
+from . import Pattern, _check_tensors, _compiled, _direct, _graphs, edge_op, message, spmm
 from ._direct import compiling, transforms
 from ._graphs import EdgeIndex
 from ._held import apart
@@ -107,11 +108,20 @@ def _refuse(where: str, name: str) -> None:
                     f"the layer as a torch.nn.Module that calls tamis.torch.message and tamis.torch.edge_op")
 
 
+def _called(self: Any, *given: Any, **named: Any) -> Any:
+    """The call of a layer."""
+    if given and type(given[0]).__name__ == "Proxy" and type(given[0].tracer).__module__.startswith("torch_geometric."):
+        raise TypeError("to_hetero of PyTorch Geometric rewrites its own layers alone: make a torch_geometric.nn.HeteroConv of these layers")
+    return nn.Module.__call__(self, *given, **named)
+
+
 class _Layer(nn.Module):
     """The base of the layers: the graph, the reduction of messages, and batches."""
 
     def __init_subclass__(cls, **given: Any) -> None:
         super().__init_subclass__(**given)
+        # its own code: torch.compile compiles one code at most eight times, and would then leave other layers as they are
+        cls.__call__ = types.FunctionType(_called.__code__.replace(co_name=f"{cls.__name__}_call"), globals(), "__call__")  # type: ignore[method-assign]
         for name in _HOOKS:
             if hasattr(cls, name):
                 _refuse(f"class {cls.__name__}", name)
@@ -130,11 +140,6 @@ class _Layer(nn.Module):
         if name in _HOOKS:
             _refuse(f"the {type(self).__name__}", name)
         super().__setattr__(name, value)
-
-    def __call__(self, *given: Any, **named: Any) -> Any:
-        if given and type(given[0]).__name__ == "Proxy" and type(given[0].tracer).__module__.startswith("torch_geometric."):
-            raise TypeError("to_hetero of PyTorch Geometric rewrites its own layers alone: make a torch_geometric.nn.HeteroConv of these layers")
-        return super().__call__(*given, **named)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({getattr(self, 'in_channels', '')}, {getattr(self, 'out_channels', '')})"
@@ -203,11 +208,17 @@ class _Layer(nn.Module):
         """Return reduced messages of x, weighted by a number for each edge: (edges,)."""
         if weight is None:
             return self._sums(pattern, "copy_u", x)
-        if weight.dtype != x.dtype and not (weight.dtype == torch.float32 and x.dtype in _direct.HALF):
-            weight = weight.to(x.dtype)
+        weight = _of_type(weight, x.dtype)
         if self._reduce == "sum" and self.node_dim == -2:
             return spmm(pattern, x, weight)
         return self._sums(pattern, "mul", x, weight.to(x.dtype))
+
+
+def _of_type(weight: Any, dtype: torch.dtype) -> Any:
+    """Return weights in a type in which sums take them beside features of `dtype`."""
+    if weight is None or weight.dtype == dtype or (weight.dtype == torch.float32 and dtype in _direct.HALF):
+        return weight
+    return weight.to(dtype)
 
 
 def of_targets(layer: Any, x: Pair, z: Tensor, target: Tensor) -> Any:
@@ -229,7 +240,14 @@ def outward(x: Tensor, lead: tuple[int, ...]) -> Tensor:
 
 def counts(pattern: Pattern, dtype: torch.dtype) -> Tensor:
     """Return the number of edges of each row, (rows, 1), which is computed once."""
-    return remembered(pattern, "counts", lambda: torch.bincount(pattern._rows(), minlength=pattern.rows).unsqueeze(1)).to(dtype)
+    return (_compiled.tensor_of(pattern, "counts") if isinstance(pattern, _compiled.Seen) else _counts(pattern)).to(dtype)
+
+
+def _counts(pattern: Pattern, _: Any = None) -> Tensor:
+    return remembered(pattern, "counts", lambda: torch.bincount(pattern._rows(), minlength=pattern.rows).unsqueeze(1))
+
+
+_compiled.TENSORS["counts"] = _compiled.Kept(_counts, lambda sizes, _: (sizes[0], 1))
 
 
 def _promoted(x: Tensor, weight: Optional[Tensor]) -> Tensor:

@@ -22,7 +22,7 @@ from .._library import Owned, lib, must
 from .._plan import EXPRESSIONS, WORD, expression_number, expression_of, is_expression, known_number
 from .._recipe import ARRAY, CONSTANT, STREAM, Structures, first_run, keep_recipe
 from .._views import dense, fits, packed, seen, torch_type, torch_view
-from . import _direct, _formulas
+from . import _compiled, _direct, _formulas
 from ._direct import ALONE, RECORDED, REGISTERED, compiling, plain
 from ._formulas import EXTREME, MULTIPLIES
 from ._held import MOST_BESIDE, apart, kept
@@ -496,7 +496,8 @@ def _blocks(patterns: list[Pattern], into: list[int], sources: list[int]) -> Pat
     """Join patterns as blocks of one, in rows `into` and columns `sources` of blocks. Its entries are the patterns' entries, concatenated."""
     heights, widths = _block_sizes([pattern.rows for pattern in patterns], into), _block_sizes([pattern.cols for pattern in patterns], sources)
     rows = [pattern._rows().long() + sum(heights[:number]) for pattern, number in zip(patterns, into)]
-    columns = [pattern.columns.long() + sum(widths[:number]) for pattern, number in zip(patterns, sources)]
+    columns = [(_compiled.tensor_of(pattern, "edges")[0] if isinstance(pattern, _compiled.Seen) else pattern.columns.long()) + sum(widths[:number])
+               for pattern, number in zip(patterns, sources)]
     return Pattern.from_coo(torch.cat(rows), torch.cat(columns), (sum(heights), sum(widths)))
 
 
@@ -504,6 +505,9 @@ def joined(patterns: list[Pattern], into: list[int], sources: list[int]) -> Patt
     """Return patterns as blocks of one, which is made once."""
     if len(patterns) == 1:
         return patterns[0]
+    if all(isinstance(pattern, _compiled.Seen) for pattern in patterns):
+        sizes = (_block_sizes([getattr(pattern, side) for pattern in patterns], numbers) for side, numbers in (("rows", into), ("cols", sources)))
+        return _compiled.joined(patterns, into, sources, *map(sum, sizes))
     # the value holds what was checked of the patterns, so that the ids in the key stay theirs; a pattern that changes has another
     if compiling() or any(_abstract(pattern.columns) for pattern in patterns):
         return _blocks(patterns, into, sources)
@@ -515,6 +519,9 @@ def joined(patterns: list[Pattern], into: list[int], sources: list[int]) -> Patt
         with apart():
             found = kept(store, key, (_blocks(patterns, into, sources), checked), MOST_BESIDE)
     return found[0]
+
+
+_compiled.of_several = joined
 
 
 def _outputs(into: Any, patterns: list[Pattern]) -> list[int]:

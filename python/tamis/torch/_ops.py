@@ -26,6 +26,7 @@ else:
 _below_autograd = torch._C._AutoDispatchBelowAutograd
 CALLS: dict[str, Any] = {}    # operators and gradients by name, as they are called
 _KERNELS: dict[str, tuple] = {}  # with the number of tensors that come first, and the place from which there are tensors again
+content: Any = None             # content(index, columns, rows, cols): the rows and columns of the entries of a handle's pattern, from _compiled
 _WHERE, _SIZES = "Tensor index, Tensor columns", "SymInt rows, SymInt cols, bool coo"
 
 
@@ -120,11 +121,11 @@ class Operator:
     def _fake(self, index: Tensor, columns: Tensor, *given: Any) -> Any:
         n = self.count
         numbers, keep = (given[n + 3:-1], given[-1]) if self.keeps else (given[n + 3:], True)
-        return self._shown(self.empty(Sizes(given[n:n + 2], columns.shape[0]), given[:n], numbers, keep))
+        return self._shown(self.empty(Sizes(given[n:n + 2], columns.shape[-1]), given[:n], numbers, keep))
 
     def _flops(self, index: Tensor, columns: Tensor, *given: Any, out_val: Any = None) -> Any:
         n = self.count
-        return self.flops(Sizes(given[n:n + 2], columns.shape[0]), given[:n], given[n + 3:-1] if self.keeps else given[n + 3:])
+        return self.flops(Sizes(given[n:n + 2], columns.shape[-1]), given[:n], given[n + 3:-1] if self.keeps else given[n + 3:])
 
     def _back_kernel(self, grad: Tensor, index: Tensor, columns: Tensor, *given: Any) -> Any:
         saved, sizes, numbers, wanted, late = self._split_back(given)
@@ -132,11 +133,11 @@ class Operator:
 
     def _back_fake(self, grad: Tensor, index: Tensor, columns: Tensor, *given: Any) -> Any:
         saved, sizes, numbers, wanted, _ = self._split_back(given)
-        return self._shown_back(grad, self.back_empty(Sizes(sizes[:2], columns.shape[0]), grad, saved, numbers, wanted))
+        return self._shown_back(grad, self.back_empty(Sizes(sizes[:2], columns.shape[-1]), grad, saved, numbers, wanted))
 
     def _back_flops(self, grad: Tensor, index: Tensor, columns: Tensor, *given: Any, out_val: Any = None) -> Any:
         saved, sizes, numbers, wanted, _ = self._split_back(given)
-        return self.back_flops(Sizes(sizes[:2], columns.shape[0]), grad, saved, numbers, wanted)
+        return self.back_flops(Sizes(sizes[:2], columns.shape[-1]), grad, saved, numbers, wanted)
 
     # -------------------------------------------------------------------------- calls
 
@@ -224,7 +225,7 @@ class Operator:
                               repeated: bool) -> Any:
         """Return the gradients by the registered operator; if it may be differentiated, `repeated`, by a formula where there is one."""
         if repeated and self.formula is not None:
-            return self.formula((index, columns, *sizes), grad, saved, numbers, wanted)
+            return self.formula((*_read(index, columns, sizes), *sizes), grad, saved, numbers, wanted)
         if saved[-1] is None and not self._optional:
             saved = (*saved[:-1], grad.new_empty((0,), dtype=self.nothing))
         found = CALLS[f"{self.name}_backward"](grad, index, columns, *saved, *sizes, *numbers, *((wanted,) if len(wanted) > 1 else ()), *late)
@@ -232,6 +233,7 @@ class Operator:
 
     def _tangent(self, ctx: Any, kept: tuple, changes: tuple) -> Tensor:
         (index, columns, *saved), (sizes, _, numbers, _) = kept, ctx.call
+        index, columns = _read(index, columns, sizes)
         shape, dtype = ctx.result
         if self.tangent:
             found = self.tangent((index, columns, *sizes), saved, numbers, changes[:self.count])
@@ -240,6 +242,11 @@ class Operator:
             grad = next(x for x in given if x is not None).new_zeros(shape)
             found = self.derivative([True] + [False] * (2 + len(saved)), (grad, index, columns, *saved), [*sizes, *numbers], *given).get(0)
         return columns.new_zeros(shape, dtype=dtype) if found is None else found.expand(shape).to(dtype)  # type: ignore[no-any-return]
+
+
+def _read(index: Tensor, columns: Tensor, sizes: Any) -> tuple[Tensor, Tensor]:
+    """Return a pattern's tensors with their content, for formulas that read it."""
+    return (index, columns) if columns.dim() == 1 else content(index, columns, *sizes[:2])
 
 
 def _tensors(count: int) -> str:
@@ -278,10 +285,13 @@ def _function_of_gradient(name: str, derivative: Any, tangent: Any, several: boo
             ctx.results = [tuple(x.shape) for x in (found if several else (found,))]
         return found
 
+    def of_content(kept: tuple, numbers: list) -> tuple:
+        return kept[0], *_read(kept[1], kept[2], numbers), *kept[3:]
+
     def backward(ctx: Any, *changes: Optional[Tensor]) -> tuple:
         numbers, wanted = (ctx.numbers[:-1], ctx.numbers[-1]) if several else (ctx.numbers, [True])
         given = [x.contiguous() if x is not None and wants else None for x, wants in zip(changes, wanted)]  # autograd does not guarantee strides
-        found = derivative(ctx.needs_input_grad, ctx.saved_tensors, numbers, *given)
+        found = derivative(ctx.needs_input_grad, of_content(ctx.saved_tensors, numbers), numbers, *given)
         return tuple(map(found.get, range(len(ctx.tensors))))
 
     def refused(ctx: Any, *_: Any) -> Any:
@@ -293,7 +303,7 @@ def _function_of_gradient(name: str, derivative: Any, tangent: Any, several: boo
             raise no_forward_mode(name)
         numbers, wanted = (ctx.numbers[:-1], ctx.numbers[-1]) if several else (ctx.numbers, [True])
         given = [None if x is None else x.contiguous() for x, is_tensor in zip(changes, ctx.tensors) if is_tensor]
-        found = _at_its_level(ctx, lambda kept: tangent(kept, numbers, wanted, given))
+        found = _at_its_level(ctx, lambda kept: tangent(of_content(kept, numbers), numbers, wanted, given))
         like = next(x for x in given if x is not None)
         made = [like.new_zeros(shape) if x is None else x for x, shape in zip(found, ctx.results)]  # autograd takes no None for a result that has derivatives
         return tuple(made) if several else made[0]

@@ -21,7 +21,7 @@ from torch import Tensor
 from .. import _errors
 from .._library import lib, must
 from .._sparse import Sparse
-from . import _eager, _graphs
+from . import _direct, _graphs
 from ._ghosts import Exchange, Link
 from ._layer import FirstRows
 from ._pattern import Pattern, check_edges, remembered
@@ -270,7 +270,7 @@ class PartitionedGraph:
 
     # -------------------------------------------------------------------------- ghost rows
 
-    @_eager
+    @_direct.eager
     def begin(self, *x: Tensor) -> Exchange:
         """Send own rows to the ranks that read them, and return an Exchange, whose `finish` waits and returns what `exchange` does. Compute between the two what
         needs no ghost rows. Its gradient is exchanged in the same way. Every rank makes the same calls in the same order, and has a loss that depends on their results.
@@ -283,7 +283,7 @@ class PartitionedGraph:
             raise TypeError("x: expected one tensor or more")
         return Exchange(self._link, x)
 
-    @_eager
+    @_direct.eager
     def exchange(self, *x: Tensor) -> Any:
         """Own rows (own, ...) with the ghost rows behind them, (own + ghosts, ...): a row for each column of `pattern`. Several tensors, of one type, go together.
 
@@ -293,7 +293,7 @@ class PartitionedGraph:
         """
         return self.begin(*x).finish()
 
-    @_eager
+    @_direct.eager
     def apply(self, function: Callable[..., Any], source: Any, target: Any = None, edges: Any = ()) -> Any:
         """function(pattern, source, target, *edges) for own rows, in two parts: rows without ghosts are computed while the ghost rows come.
 
@@ -371,7 +371,7 @@ class PartitionedGraph:
 
         return self.apply(call, source, target, edges)
 
-    @_eager
+    @_direct.eager
     def _takes_edges(self, layer: Any) -> bool:
         """Refuse a layer that computes another thing on a part of a graph, and return True of PyTorch Geometric's."""
         with self._ranks.telling(not self._link.idle):

@@ -262,3 +262,10 @@ class EdgeNetwork(nn.Module):
 _ACTIVATIONS = {"relu": nn.ReLU, "silu": nn.SiLU, "gelu": nn.GELU, "tanh": nn.Tanh}
 
 __all__ = ["AGNNConv", "DotGATConv", "EdgeNetwork", "GATConv", "GraphConv", "PatternBuffer", "SparseAttention"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "MessagePassing":  # needs torch_geometric
+        from .pyg._message_passing import MessagePassing
+        return MessagePassing
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

@@ -13,13 +13,23 @@ their own are refused. Examples assume `import torch` and `from tamis.torch.pyg 
 """
 from __future__ import annotations
 
-from ._aggregations import GENConv, PNAConv
+from typing import Any
+
+from ._aggregations import GENConv
 from ._attention import GATConv, GATv2Conv, TransformerConv
 from ._edge_networks import ECConv, EdgeConv, GMMConv, NNConv
 from ._hetero import HGTConv
+from ._principal import PNAConv
 from ._relations import FastRGCNConv, RGATConv, RGCNConv
 from ._spectral import APPNP, ChebConv, GCNConv, SGConv
 from ._sums import GatedGraphConv, GINConv, GINEConv, GraphConv, SAGEConv
 
 __all__ = ["APPNP", "ChebConv", "ECConv", "EdgeConv", "FastRGCNConv", "GATConv", "GATv2Conv", "GCNConv", "GENConv", "GINConv", "GINEConv", "GMMConv", "GatedGraphConv",
            "GraphConv", "HGTConv", "NNConv", "PNAConv", "RGATConv", "RGCNConv", "SAGEConv", "SGConv", "TransformerConv"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "MessagePassing":  # needs torch_geometric
+        from ._message_passing import MessagePassing
+        return MessagePassing
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

@@ -1,4 +1,4 @@
-"""Layers with other aggregations than a sum, a mean and an extreme, and with several at once: softmax, power mean, variance, scaled by degrees."""
+"""Layers with other aggregations than a sum, a mean and an extreme, and with several at once: softmax, power mean, variance."""
 from __future__ import annotations
 
 import math
@@ -9,13 +9,13 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ... import _errors
-from .. import Pattern, _graphs, edge_op, edge_softmax, message
+from .. import Pattern, _graphs, edge_softmax, message
 from .._graphs import EdgeIndex
-from .._layer import Channels, Pair, Size, _Layer, _linear, _reset, _two, counts, inward, is_plain, outward
-from .._messages import REDUCES
-from ._edge_networks import of_sources, of_targets, steps_of
-from ._spectral import one_tensor
+from .._layer import Channels, Pair, Size, _Layer, _linear, _two, counts, inward, outward
+from .._messages import OPS, REDUCES
+from .._steps import Step, gradients, reduced, text_number
 
+LEAST = 1e-5  # variances up to it count as 0, since their roots have too large derivatives
 _LOW, _HIGH = 1e-4, 100.0  # bounds of what a power mean takes the power of
 
 
@@ -55,6 +55,47 @@ class Messages:
         return message(own, "copy_u", self.u) if self.e is None else message(own, "add_relu", self.u, self.e) + self.eps
 
 
+def softmax_sums(m: Messages, t: float) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the sums of messages with the weights softmax(t m), and what is subtracted in exponentials, and their sums."""
+    with torch.no_grad():
+        top = t * m.reduced("max" if t >= 0 else "min")
+    m.known.clear()  # without gradients
+    total = m.of("exp(t * {m} - v)", "sum", top, t=t)
+    total = total + 1 - of_rows(m.pattern, total).clamp(max=1)  # 1 for nodes without edges
+    return m.of("{m} * exp(t * {m} - v)", "sum", top, t=t) / total, top, total
+
+
+class _OfSoftmax(Step):
+    """softmax_sums in one step of autograd. The derivative of out_i by a message m_ij is w_ij (1 + t (m_ij - out_i)), in two passes."""
+
+    def __init__(self, m: Messages, t: float):
+        self.pattern, self.eps, self.t, self.given = m.pattern, m.eps, t, (m.text, m.numbers)
+
+    def plainly(self, *operands: Any) -> Tensor:
+        return softmax_sums(Messages(self.pattern, *operands, self.eps), self.t)[0]
+
+    def _texts(self) -> list[int]:
+        """Return the numbers of the expressions of the weights, before they are divided, and of the weighted messages."""
+        text, numbers = self.given
+        return [text_number(one.format(m=text), t=self.t, **numbers) for one in ("exp(t * {m} - v)", "{m} * exp(t * {m} - v)")]
+
+    def run(self, known: Any, *operands: Any) -> tuple[Tensor, tuple]:
+        shape, (u, e) = operands[0].shape[1:], (None if x is None else x.flatten(1) for x in operands)
+        top = reduced(known, OPS["copy_u" if e is None else "add_relu"], "max" if self.t >= 0 else "min", u, e)[0].mul_(self.t)
+        weights, weighted = self._texts()
+        total = reduced(known, weights, "sum", u, e, top)[0].clamp_min_(0.5)  # at least 1 where there are edges
+        out = reduced(known, weighted, "sum", u, e, top)[0].div_(total)
+        out = out.view(out.shape[0], *shape)
+        return out, (top, total, out)
+
+    def back(self, known: Any, grad: Tensor, operands: tuple, kept: tuple, wanted: list[bool]) -> tuple:
+        (u, e), (top, total, out) = (None if x is None else x.flatten(1) for x in operands), kept
+        grad, (weights, weighted) = grad.flatten(1) / total, self._texts()
+        found = gradients(known, grad, weighted, "sum", u, e, top, None, (*wanted, False))[:2]
+        less = gradients(known, grad.mul_(out.flatten(1)), weights, "sum", u, e, top, None, (*wanted, False))[:2]
+        return tuple(None if x is None else x.sub_(y).view(given.shape) for x, y, given in zip(found, less, operands))
+
+
 class Softmax(nn.Module):
     """The sum of messages with the weights softmax(t m): three passes over the edges, and no array of them."""
 
@@ -74,17 +115,14 @@ class Softmax(nn.Module):
 
     def forward(self, m: Messages) -> Tensor:
         t = float(self.t)
+        if not isinstance(self.t, Tensor) and not self.semi_grad:
+            return _OfSoftmax(m, t)(m.u, m.e)
         if self.semi_grad:
             vectors = m.of_edges()
             with torch.no_grad():
                 weights = edge_softmax(m.pattern, t * vectors)
             return message(m.pattern, "copy_e", None, vectors * weights)
-        with torch.no_grad():
-            top = t * m.reduced("max" if t >= 0 else "min")
-        m.known.clear()  # without gradients
-        total = m.of("exp(t * {m} - v)", "sum", top, t=t)
-        total = total + 1 - of_rows(m.pattern, total).clamp(max=1)  # 1 for nodes without edges
-        out = m.of("{m} * exp(t * {m} - v)", "sum", top, t=t) / total
+        out, top, total = softmax_sums(m, t)
         if isinstance(self.t, Tensor) and self.t.requires_grad and torch.is_grad_enabled():
             with torch.no_grad():  # the derivative by t is the variance of the messages by these weights
                 variance = m.of("{m} * {m} * exp(t * {m} - v)", "sum", top, t=t) / total - out.square()
@@ -125,8 +163,8 @@ _LEARNT: dict[str, Callable[..., Any]] = {"softmax": Softmax, "powermean": Power
 
 def deviation_of(variance: Tensor) -> Tensor:
     """The square root, with 0 for the smallest, whose derivatives would be infinite."""
-    out = variance.clamp(min=1e-5).sqrt()
-    return out.masked_fill(out <= math.sqrt(1e-5), 0.0)
+    out = variance.clamp(min=LEAST).sqrt()
+    return out.masked_fill(out <= math.sqrt(LEAST), 0.0)
 
 
 def aggregated(m: Messages, name: str) -> Tensor:
@@ -137,7 +175,7 @@ def aggregated(m: Messages, name: str) -> Tensor:
     return variance if name == "var" else deviation_of(variance)
 
 
-_NAMES = (*REDUCES, "var", "std")
+NAMES = (*REDUCES, "var", "std")
 
 
 def named(aggr: Any, names: tuple[str, ...]) -> str:
@@ -166,7 +204,7 @@ class GENConv(_Layer):
         super().__init__("add", **kwargs)
         semi_grad, self.aggr = aggr == "softmax_sg", "softmax" if aggr == "softmax_sg" else aggr
         several = isinstance(self.aggr, (list, tuple))
-        self._names = [named(one, (*_NAMES, *_LEARNT)) for one in (self.aggr if several else [self.aggr])]
+        self._names = [named(one, (*NAMES, *_LEARNT)) for one in (self.aggr if several else [self.aggr])]
         if several and aggr_kwargs is not None:
             raise _errors.ArgumentError("aggr_kwargs is given, and aggr is a list: expected None")
         if not several and self._names[0] in _LEARNT:
@@ -234,221 +272,3 @@ class _Norm(nn.Module):
 
     def forward(self, x: Tensor, out: Tensor) -> Tensor:
         return functional.normalize(out, dim=-1) * x.norm(dim=-1, keepdim=True) * self.scale
-
-
-# ------------------------------------------------------------------------------ several aggregations, scaled by degrees
-
-
-def activation(act: Any, named: dict[str, Any]) -> Any:
-    """Return the activation of this name in torch.nn, or what is given."""
-    if not isinstance(act, str):
-        return act
-    name = act.lower().translate(str.maketrans("", "", "-_ "))
-    for one in vars(nn.modules.activation).values():
-        if isinstance(one, type) and issubclass(one, nn.Module) and one.__name__.lower() == ("silu" if name == "swish" else name):
-            return one(**named)
-    raise _errors.ArgumentError(f"act = {act!r}: expected the name of an activation of torch.nn, or a function")
-
-
-_SCALERS: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {  # of degrees, and of the means of degrees and of their logarithms
-    "identity": lambda degrees, mean, log: torch.ones_like(degrees), "amplification": lambda degrees, mean, log: (degrees + 1).log() / log,
-    "attenuation": lambda degrees, mean, log: log / (degrees.clamp(min=1) + 1).log(), "linear": lambda degrees, mean, log: degrees / mean,
-    "inverse_linear": lambda degrees, mean, log: mean / degrees.clamp(min=1)}
-
-
-class _Degrees(nn.Module):
-    """The means of degrees, and of their logarithms, in the data of training."""
-
-    avg_deg_lin: Tensor
-    avg_deg_log: Tensor
-
-    def __init__(self, histogram: Tensor, learn: bool):
-        super().__init__()
-        histogram = histogram.float()
-        count, degrees = int(histogram.sum()), torch.arange(histogram.numel(), device=histogram.device)
-        self.initial = float((degrees * histogram).sum()) / count, float(((degrees + 1).log() * histogram).sum()) / count
-        for name in ("avg_deg_lin", "avg_deg_log"):
-            if learn:
-                setattr(self, name, nn.Parameter(torch.empty(1)))
-            else:
-                self.register_buffer(name, torch.empty(1))
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        for own, value in zip((self.avg_deg_lin, self.avg_deg_log), self.initial):
-            nn.init.constant_(own, value)
-
-
-class PNAConv(_Layer):
-    """Principal neighbourhood aggregation: post(x_i, aggregations of pre(x_i, x_j, e_ij), each scaled by functions of the degree), for each tower.
-
-    aggregators: of "sum", "mean", "min", "max", "var", "std"; scalers: of "identity", "amplification", "attenuation", "linear", "inverse_linear"; deg: the
-    number of nodes with 0, 1, ... edges in the data of training. With one pre_layer, the default, that layer is computed for nodes, and no vectors of edges
-    are made but of e_ij after it; then means and variances are one pass over the edges, and maxima and minima another, if edges have nothing.
-
-    >>> deg = torch.tensor([1, 1, 1])
-    >>> PNAConv(4, 8, ["mean", "max", "std"], ["identity", "amplification"], deg)(torch.ones(3, 4), torch.tensor([[0, 1, 2], [1, 1, 0]])).shape
-    torch.Size([3, 8])
-    """
-
-    def __init__(self, in_channels: int, out_channels: int, aggregators: list[str], scalers: list[str], deg: Tensor, edge_dim: Optional[int] = None,
-                 towers: int = 1, pre_layers: int = 1, post_layers: int = 1, divide_input: bool = False, act: Any = "relu",
-                 act_kwargs: Optional[dict[str, Any]] = None, train_norm: bool = False, **kwargs: Any):
-        super().__init__("add", **kwargs)
-        if in_channels < 1 or out_channels % towers or (divide_input and in_channels % towers):
-            raise _errors.ArgumentError(f"in_channels = {in_channels}, out_channels = {out_channels}, towers = {towers}: expected a positive number of channels, and "
-                                        f"towers that divide out_channels and, with divide_input, in_channels")
-        self._names, self._scalers = [named(one, _NAMES) for one in aggregators], list(scalers)
-        for one in self._scalers:
-            if one not in _SCALERS:
-                raise _errors.ArgumentError(f"scalers has {one!r}: expected {', '.join(map(repr, _SCALERS))}")
-        self.aggr_module = _Degrees(deg, train_norm)
-        self.in_channels, self.out_channels, self.edge_dim, self.towers, self.divide_input = in_channels, out_channels, edge_dim, towers, divide_input
-        self.F_in, self.F_out = in_channels // towers if divide_input else in_channels, out_channels // towers
-        if edge_dim is not None:
-            self.edge_encoder = _linear(edge_dim, self.F_in, True)
-        self.pre_nns, self.post_nns = nn.ModuleList(), nn.ModuleList()
-        for _ in range(towers):
-            for networks, inputs, width, layers in ((self.pre_nns, (3 if edge_dim else 2) * self.F_in, self.F_in, pre_layers),
-                                                    (self.post_nns, (len(self._names) * len(self._scalers) + 1) * self.F_in, self.F_out, post_layers)):
-                steps = [_linear(inputs, width, True)]
-                for _ in range(layers - 1):
-                    steps += [activation(act, act_kwargs or {}), _linear(width, width, True)]
-                networks.append(nn.Sequential(*steps))
-        self.lin = _linear(out_channels, out_channels, True)
-        self.reset_parameters()
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.in_channels}, {self.out_channels}, towers={self.towers}, edge_dim={self.edge_dim})"
-
-    def reset_parameters(self) -> None:
-        for child in (self.aggr_module, *([] if self.edge_dim is None else [self.edge_encoder]), *self.pre_nns, *self.post_nns, self.lin):
-            _reset(child)
-
-    def forward(self, x: Tensor, edge_index: EdgeIndex, edge_attr: Optional[Tensor] = None) -> Tensor:
-        one_tensor(x)
-        pattern, lead = self._graph(edge_index, x, x, None, edge_attr), self._lead(x, None)
-        if (edge_attr is None) != (self.edge_dim is None):
-            raise _errors.ArgumentError(f"edge_attr is {'None' if edge_attr is None else 'given'}, and edge_dim of the layer is {self.edge_dim}: expected both or none")
-        members = math.prod(lead)
-        x = x.movedim(-2, 0).reshape(x.shape[-2], members, self.towers if self.divide_input else 1, self.F_in).expand(-1, -1, self.towers, -1)
-        pre = [steps_of(network) for network in self.pre_nns]
-        e = None if edge_attr is None else inward(self.edge_encoder(edge_attr), lead).view(pattern.nnz, members, 1, self.F_in)
-        plain = all(is_plain(steps[0]) for steps in pre)
-        if plain:
-            found = self._of_nodes(pattern, x, e, pre, lead)
-        else:
-            ends = (gathered(pattern, x.flatten(1, 2)).view(pattern.nnz, members, self.towers, self.F_in) for gathered in (of_targets, of_sources))
-            found = self._of_edges(pattern, torch.cat([*ends, *([] if e is None else [e.expand(-1, -1, self.towers, -1)])], -1), self.pre_nns, lead)
-        out = torch.cat(found, -1).view(x.shape[0], members, self.towers, len(found) * self.F_in)
-        post = torch.cat([self._after(network, x[:, :, tower], out[:, :, tower], pattern) for tower, network in enumerate(self.post_nns)], -1)
-        return self.lin(outward(post if lead else post.squeeze(1), lead))  # type: ignore[no-any-return]
-
-    def _of_nodes(self, pattern: Pattern, x: Tensor, e: Optional[Tensor], pre: list[list[Any]], lead: tuple[int, ...]) -> list[Tensor]:
-        """Return the aggregations, where the first layer of each tower is computed for nodes x (nodes, members, towers, in)."""
-        members, shape = x.shape[1], (x.shape[1] * self.towers, self.F_in)
-        parts = torch.stack([steps[0].weight for steps in pre]).split(self.F_in, 2)  # (towers, out, in) each
-        v, u = (torch.einsum("nmti,toi->nmto", x, part) for part in parts[:2])
-        v = (v + torch.stack([steps[0].bias for steps in pre])).reshape(x.shape[0], *shape)
-        u = u.reshape(x.shape[0], *shape)
-        e = None if e is None else torch.einsum("nmi,toi->nmto", e.squeeze(2), parts[2]).reshape(pattern.nnz, *shape)
-        if all(len(steps) == 1 for steps in pre):
-            return self._early(pattern, u, v, e)
-        vectors = edge_op(pattern, "add", v, u)
-        vectors = (vectors if e is None else vectors + e).view(pattern.nnz, members, self.towers, self.F_in)
-        return self._of_edges(pattern, vectors, [steps[1:] for steps in pre], lead)
-
-    def _early(self, pattern: Pattern, u: Tensor, v: Tensor, e: Optional[Tensor]) -> list[Tensor]:
-        """Return the aggregations of u_j + v_i + e_ij, where v_i, the same for all edges of a node, comes after them."""
-        m, edges = _Sums(pattern, u, e, set(self._names)), of_rows(pattern, v)
-        later = v * edges.clamp(max=1)
-        added = {"sum": v * edges, "mean": later, "max": later, "min": later}
-        found = [m.of(name) + added[name] if name in added else m.of(name) for name in self._names]
-        if not added.keys() & set(self._names):
-            found[0] = found[0] + 0.0 * later  # so that all parameters have gradients
-        return found
-
-    def _of_edges(self, pattern: Pattern, vectors: Tensor, networks: Any, lead: tuple[int, ...]) -> list[Tensor]:
-        """Return the aggregations of what edges have (edges, members, towers, in), after a network for each tower."""
-        each = []
-        for tower, steps in enumerate(networks):
-            own = vectors[:, :, tower] if lead else vectors[:, 0, tower]
-            for step in steps:
-                own = step(own)
-            each.append(own if lead else own.unsqueeze(1))
-        m = _Sums(pattern, None, torch.stack(each, 2).flatten(1, 2), set(self._names))
-        return [m.of(name) for name in self._names]
-
-    def _after(self, network: Any, x: Tensor, out: Tensor, pattern: Pattern) -> Tensor:
-        """Return a tower's post network of x and the scaled aggregations. Its first layer comes before the scales, which are numbers of nodes."""
-        degrees = counts(pattern, out.dtype)
-        scales = [_SCALERS[name](degrees, self.aggr_module.avg_deg_lin, self.aggr_module.avg_deg_log) for name in self._scalers]
-        steps, scale = steps_of(network), torch.stack(scales, 1)  # (nodes, scalers, 1)
-        if x.shape[1] == 1:
-            x, out = x.squeeze(1), out.squeeze(1)
-        else:
-            scale = scale.unsqueeze(1)
-        if not is_plain(steps[0]):
-            found: Tensor = network(torch.cat([x, (out.unsqueeze(-2) * scale).flatten(-2)], -1))
-        else:
-            of_x, of_out = steps[0].weight[:, :self.F_in], steps[0].weight[:, self.F_in:]
-            each = functional.linear(out, of_out.reshape(of_out.shape[0], len(scales), -1).transpose(0, 1).flatten(0, 1))
-            found = functional.linear(x, of_x, steps[0].bias) + (each.reshape(*each.shape[:-1], len(scales), of_out.shape[0]) * scale).sum(-2)
-            for step in steps[1:]:
-                found = step(found)
-        return found.unsqueeze(1) if found.dim() == 2 else found
-
-    @staticmethod
-    def get_degree_histogram(loader: Any) -> Tensor:
-        """The argument `deg`: how many nodes of a loader's graphs have 0, 1, ... edges that lead to them.
-
-        >>> class Data:
-        ...     edge_index, num_nodes = torch.tensor([[0, 1, 2], [1, 1, 0]]), 3
-        >>> PNAConv.get_degree_histogram([Data()])
-        tensor([1, 1, 1])
-        """
-        total = torch.zeros(1, dtype=torch.int64)
-        for data in loader:
-            own = torch.bincount(torch.bincount(data.edge_index[1], minlength=data.num_nodes), minlength=total.numel())
-            total = own + functional.pad(total.to(own.device), (0, own.numel() - total.numel()))
-        return total
-
-
-class _Sums:
-    """Aggregations of u_j + e_ij, or of one of them if the other is None, in few passes over the edges."""
-
-    def __init__(self, pattern: Pattern, u: Optional[Tensor], e: Optional[Tensor], names: set[str]):
-        self.pattern, self.u, self.e = pattern, u, e
-        self.op = "add" if u is not None and e is not None else "copy_u" if e is None else "copy_e"
-        self.known: dict[str, Tensor] = {}
-        first, second = bool(names & {"sum", "mean", "var", "std"}), bool(names & {"var", "std"})
-        if self.op == "add":
-            wanted = (["mean"] if first else []) + [name for name in ("max", "min") if name in names]
-            self.known.update({name: message(pattern, "add", u, e, name) for name in wanted})
-            if second:
-                self.known["squares"] = message(pattern, "(u + e) * (u + e)", u, e, "mean")
-            return
-        x = e if u is None else u
-        assert x is not None
-        if first:
-            self._take("mean", {"mean": x, **({"squares": x * x} if second else {})})
-        self._take("max", {**({"max": x} if "max" in names else {}), **({"min": -x} if "min" in names else {})})
-
-    def _take(self, reduce: str, parts: dict[str, Tensor]) -> None:
-        """Reduce parts side by side, in one pass."""
-        if not parts:
-            return
-        together = next(iter(parts.values())) if len(parts) == 1 else torch.cat(list(parts.values()), 1)
-        of_nodes = self.op == "copy_u"
-        out = message(self.pattern, self.op, together if of_nodes else None, None if of_nodes else together, reduce)
-        self.known.update(zip(parts, out.chunk(len(parts), 1)))
-
-    def of(self, name: str) -> Tensor:
-        if name in ("mean", "max"):
-            return self.known[name]
-        if name == "min":
-            return self.known["min"] if self.op == "add" else -self.known["min"]
-        if name == "sum":
-            return self.known["mean"] * counts(self.pattern, self.known["mean"].dtype).unsqueeze(1)
-        variance = self.known["squares"] - self.known["mean"].square()
-        return variance if name == "var" else deviation_of(variance)

@@ -13,7 +13,7 @@ from torch.nn import functional
 
 from ... import _errors
 from .. import Pattern, _graphs, _held, edge_op, edge_softmax, message, spmm
-from .._direct import compiling
+from .._direct import eager
 from .._graphs import EdgeIndex
 from .._layer import Channels, Pair, Size, _glorot, _Layer, _linear, _two, counts
 
@@ -144,8 +144,6 @@ def relations_of(pattern: Pattern, kinds: Optional[Tensor], types: int) -> Relat
         raise _errors.ArgumentError("edge_type is None: expected the number of each edge's relation")
     if kinds.dim() != 1 or kinds.is_floating_point():
         raise _errors.ArgumentError(f"edge_type is {kinds.dtype} of shape {tuple(kinds.shape)}: expected integers (edges,)")
-    if compiling():
-        return Relations(pattern, kinds, types)
     known, current = _held.made_of(_kinds, kinds, (kinds,), copied=True), pattern._current()
     key = id(current), types
     found = known.made.get(key)
@@ -214,6 +212,7 @@ class RGCNConv(_Relational):
     def _count(self, x: Tensor) -> int:
         return super()._count(x) if x.is_floating_point() or x.dim() != 1 else x.shape[0]
 
+    @eager  # relations depend on the content of tensors
     def forward(self, x: Nodes, edge_index: EdgeIndex, edge_type: Optional[Tensor] = None) -> Tensor:
         source, target = x if isinstance(x, tuple) else (x, x)
         numbered = source is None
@@ -311,6 +310,7 @@ class RGATConv(_Relational):
             self.lin_edge.reset_parameters()
             _glorot(self.e)
 
+    @eager
     def forward(self, x: Pair, edge_index: EdgeIndex, edge_type: Optional[Tensor] = None, edge_attr: Optional[Tensor] = None, size: Size = None,
                 return_attention_weights: Optional[bool] = None) -> Any:
         source, target = self._pair(x)

@@ -8,11 +8,13 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ... import _errors
-from .. import Pattern, _direct, _graphs, spmm
+from .. import Pattern, _compiled, _direct, _graphs, spmm
 from .._graphs import EdgeIndex
-from .._held import apart
-from .._layer import _Layer, _linear, _number_of_each, _promoted, is_plain
+from .._held import apart, pattern_of
+from .._layer import _Layer, _linear, _number_of_each, _of_type, _promoted, is_plain
+from .._ops import define
 from .._pattern import remembered
+from .._sampled import SPMM, settings_of
 
 
 class _Normalized(_Layer):
@@ -53,31 +55,47 @@ def ones_of(pattern: Pattern, weight: Optional[Tensor], wide: torch.dtype) -> Te
     return torch.ones(pattern.nnz, dtype=wide, device=pattern.device) if weight is None else weight.to(wide)
 
 
+_WIDE = torch.float32, torch.float64
+_NORMALIZATIONS = None, "sym", "rw"
+
+
 def normalized(pattern: Pattern, weight: Optional[Tensor], dtype: torch.dtype, improved: bool, add_self_loops: bool, reduce: str) -> tuple[Pattern, Tensor]:
     """Return the graph, with self-loops if they are to be added, and its edge weights, which are computed once if none are given. Sums at nodes are in fp32
     also of 16-bit numbers."""
     wide = torch.promote_types(dtype if weight is None else weight.dtype, torch.float32)
+    graph = _graphs.looped(pattern, pattern.rows, reduce) if add_self_loops else None
+    if weight is None and isinstance(pattern, _compiled.Seen):
+        return pattern if graph is None else graph.pattern, _compiled.tensor_of(pattern, "normalized", add_self_loops, _WIDE.index(wide))
+    if weight is None:
+        return remembered(pattern, ("gcn", add_self_loops, wide), lambda: _normalized(pattern, None, graph, 1.0, wide))
+    return _normalized(pattern, weight, graph, 2.0 if improved else 1.0, wide)
 
-    def make() -> tuple[Pattern, Tensor]:
-        given, full = ones_of(pattern, weight, wide), pattern
-        if add_self_loops:
-            graph = _graphs.looped(pattern, pattern.rows, reduce)
-            own = given.new_full((pattern.rows,), 2.0 if improved and weight is not None else 1.0)  # as there
-            if graph.kept is not None:  # an edge from a node to itself keeps its weight
-                source, target = _graphs.edges(pattern)
-                there = (source == target).nonzero().squeeze(1)
-                own = own.index_put((source[there],), given[there])
-                given = given[graph.kept]
-            elif graph.away is not None:
-                place = torch.where(graph.away, _graphs.edges(pattern)[0], pattern.rows)  # other edges go to a place that is cut off
-                own, given = functional.pad(own, (0, 1)).index_put((place,), given)[:-1], given.masked_fill(graph.away, 0.0)
-            given, full = torch.cat([given, own]), graph.pattern
-        inverse = spmm(full, given.new_ones(full.cols), given).pow(-0.5)
-        inverse = inverse.masked_fill(inverse == float("inf"), 0.0)
-        ends = _graphs.edges(full)
-        return full, inverse[ends[0]] * given * inverse[ends[1]]
 
-    return remembered(pattern, ("gcn", add_self_loops, wide), make) if weight is None else make()
+def _normalized(pattern: Pattern, weight: Optional[Tensor], graph: Optional[_graphs.Looped], loop: float, wide: torch.dtype) -> tuple[Pattern, Tensor]:
+    given, full = ones_of(pattern, weight, wide), pattern
+    if graph is not None:
+        own = given.new_full((pattern.rows,), loop)
+        if graph.kept is not None:  # an edge from a node to itself keeps its weight
+            source, target = _graphs.edges(pattern)
+            there = (source == target).nonzero().squeeze(1)
+            own = own.index_put((source[there],), given[there])
+            given = given[graph.kept]
+        elif graph.away is not None:
+            place = torch.where(graph.away, _graphs.edges(pattern)[0], pattern.rows)  # other edges go to a place that is cut off
+            own, given = functional.pad(own, (0, 1)).index_put((place,), given)[:-1], given.masked_fill(graph.away, 0.0)
+        given, full = torch.cat([given, own]), graph.pattern
+    inverse = spmm(full, given.new_ones(full.cols), given).pow(-0.5)
+    inverse = inverse.masked_fill(inverse == float("inf"), 0.0)
+    ends = _graphs.edges(full)
+    return full, inverse[ends[0]] * given * inverse[ends[1]]
+
+
+def _kept_weights(pattern: Pattern, numbers: Any) -> Tensor:
+    add_self_loops, wide = numbers[0], _WIDE[numbers[1]]
+    return remembered(pattern, ("gcn with loops", *numbers), lambda: _normalized(pattern, None, _graphs.with_loops(pattern, pattern.rows) if add_self_loops else None, 1.0, wide)[1])
+
+
+_compiled.TENSORS["normalized"] = _compiled.Kept(_kept_weights, lambda sizes, numbers: (sizes[2] + (sizes[0] if numbers[0] else 0),), lambda numbers: _WIDE[numbers[1]])
 
 
 class GCNConv(_Normalized):
@@ -178,12 +196,74 @@ class APPNP(_Normalized):
         drops = self.dropout > 0 and self.training
         if drops and edge_weight is None:
             raise _errors.ArgumentError("edge_weight is None: expected weights for dropout to leave out, or normalize=True")
+        weights = None if drops or self._reduce != "sum" or self.node_dim != -2 else _of_type(edge_weight, x.dtype)
+        if weights is not None and not weights.requires_grad and self.K:
+            if _direct.plain((x, weights)):
+                return _Propagated.apply(pattern, weights, self.K, self.alpha, x)  # type: ignore[no-any-return]
+            if _direct.compiling() and x.dim() == 2 and not _direct.transforms() and not _direct.forward_mode() and _direct.type_for(x.device.type) is None:
+                sizes = pattern.rows, pattern.cols, pattern.coo
+                return torch.ops.tamis.propagated(pattern.index, pattern.columns, weights, x, *sizes, self.K, self.alpha, False)  # type: ignore[no-any-return]
         for _ in range(self.K):
             if drops:
                 assert edge_weight is not None
                 edge_weight = functional.dropout(edge_weight, self.dropout)
             x = torch.lerp(first, self._weighted(pattern, x, edge_weight).to(first.dtype), 1 - self.alpha)
         return x
+
+
+_AS_IS = settings_of(0, 1.0, 0.01, 1e-10, False, False)
+
+
+def _steps(known: Any, weights: Tensor, x: Tensor, times: int, alpha: float, transpose: bool) -> Tensor:
+    """Return x after some times x = (1 - alpha) A x + alpha x_0, recorded by nothing: two kernels for each time."""
+    out = x
+    for _ in range(times):
+        product = SPMM.back(known, out, (weights, out), _AS_IS, [True, False])[0] if transpose else SPMM.run(known, (weights, out), _AS_IS, False)[0]
+        out = product.lerp_(x, alpha)
+    return out
+
+
+class _Propagated(torch.autograd.Function):
+    """All times as one step of autograd, whose gradient is the same of the transpose of A, and which keeps nothing."""
+
+    @staticmethod
+    def forward(ctx: Any, pattern: Pattern, weights: Tensor, times: int, alpha: float, x: Tensor) -> Tensor:
+        known = pattern._current()
+        ctx.call = pattern, known, times, alpha
+        ctx.save_for_backward(weights)
+        return _steps(known, weights, x, times, alpha, False)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        (pattern, known, times, alpha), (weights,) = ctx.call, ctx.saved_tensors
+        pattern._still(known)
+        if not torch.is_grad_enabled() and _direct.plain((grad, weights)) and not _direct.batched(grad):
+            return None, None, None, None, _steps(known, weights, grad.contiguous(), times, alpha, True)
+        out = grad
+        for _ in range(times):
+            out = torch.lerp(SPMM.called(0, pattern, (True,), weights, out), grad, alpha)  # by the dispatcher, which knows batches
+        return None, None, None, None, out
+
+
+def _propagated(index: Tensor, columns: Tensor, weights: Tensor, x: Tensor, rows: int, cols: int, coo: bool, times: int, alpha: float, transpose: bool) -> Tensor:
+    return _steps(pattern_of(index, columns, rows, cols, coo), weights, x.contiguous(), times, alpha, transpose)
+
+
+def _keep(ctx: Any, inputs: tuple, output: Tensor) -> None:
+    ctx.save_for_backward(*inputs[:3])
+    ctx.numbers = inputs[4:]
+
+
+def _of_transpose(ctx: Any, grad: Tensor) -> Any:
+    *numbers, transpose = ctx.numbers
+    return (None,) * 3 + (torch.ops.tamis.propagated(*ctx.saved_tensors, grad, *numbers, not transpose),) + (None,) * 6
+
+
+if _direct.REGISTERED:
+    _name = define("propagated", "(Tensor index, Tensor columns, Tensor weights, Tensor x, SymInt rows, SymInt cols, bool coo, SymInt times, float alpha, bool transpose) -> Tensor",
+                   _propagated, lambda index, columns, weights, x, *_: x.new_empty(x.shape),
+                   lambda index, columns, weights, x, rows, cols, coo, times, *_, out_val=None: times * x.shape[-1] * (2 * columns.shape[-1] + 3 * rows))
+    torch.library.register_autograd(_name, _of_transpose, setup_context=_keep)
 
 
 class ChebConv(_Layer):
@@ -200,7 +280,7 @@ class ChebConv(_Layer):
         super().__init__(**kwargs)
         if K < 1:
             raise _errors.ArgumentError(f"K = {K}: expected 1 or more")
-        if normalization not in (None, "sym", "rw"):
+        if normalization not in _NORMALIZATIONS:
             raise _errors.ArgumentError(f"normalization = {normalization!r}: expected None, 'sym' or 'rw'")
         self.in_channels, self.out_channels, self.normalization = in_channels, out_channels, normalization
         self.lins = nn.ModuleList(_linear(in_channels, out_channels, False, True) for _ in range(K))
@@ -232,31 +312,48 @@ class ChebConv(_Layer):
         """Return the scaled Laplacian: the graph with self-loops, and its values, which are computed once if neither weights nor lambda_max are given."""
         wide = torch.promote_types(dtype if weight is None else weight.dtype, torch.float32)
         first = self.flow == "target_to_source"  # the rows of the pattern are row 0 of edge_index, whose nodes have the degrees
+        graph, plain = _graphs.looped(pattern, pattern.rows), weight is None and largest is None
+        if plain and isinstance(pattern, _compiled.Seen):
+            return graph.pattern, _compiled.tensor_of(pattern, "laplacian", _NORMALIZATIONS.index(self.normalization), first, _WIDE.index(wide))
 
         def make() -> tuple[Pattern, Tensor]:
-            graph, given = _graphs.looped(pattern, pattern.rows), ones_of(pattern, weight, wide)
-            given, bare = given if graph.kept is None else given[graph.kept], graph.bare
-            given = given if graph.away is None else given.masked_fill(graph.away, 0.0)
-            degrees = spmm(bare if first else bare.T, given.new_ones(bare.cols), given)
-            ends = _graphs.edges(bare)
-            row, col = ends.flip(0) if first else ends
-            own = torch.ones_like(degrees)
-            if self.normalization is None:
-                own = degrees
-            else:
-                inverse = degrees.pow(-0.5 if self.normalization == "sym" else -1.0)
-                inverse = inverse.masked_fill(inverse == float("inf"), 0.0)
-                given = inverse[row] * given * (inverse[col] if self.normalization == "sym" else 1.0)
-            values, most = torch.cat([-given, own]), largest
-            if most is None:
-                most = 2.0 * values.max() if values.numel() else 1.0
-            most = torch.as_tensor(most, dtype=None if isinstance(most, Tensor) else wide, device=values.device)
-            if most.numel() > 1:
-                if batch is None:
-                    raise _errors.ArgumentError(f"lambda_max has {most.numel()} numbers: expected one, or batch, the graph of each node")
-                most = most[batch[torch.cat([row, torch.arange(bare.rows, device=row.device)])]]
-            values = 2.0 * values / most
-            values = values.masked_fill((values == float("inf")) | (most == 0), 0.0)  # a graph without edges has a Laplacian of zeros
-            return graph.pattern, torch.cat([values[:bare.nnz], values[bare.nnz:] - 1])
+            return graph.pattern, _laplacian(pattern, weight, graph, self.normalization, first, wide, batch, largest)
 
-        return remembered(pattern, ("laplacian", self.normalization, first, wide), make) if weight is None and largest is None else make()
+        return remembered(pattern, ("laplacian", self.normalization, first, wide), make) if plain else make()
+
+
+def _laplacian(pattern: Pattern, weight: Optional[Tensor], graph: _graphs.Looped, normalization: Optional[str], first: bool, wide: torch.dtype,
+               batch: Optional[Tensor] = None, largest: Any = None) -> Tensor:
+    """Return the values of the scaled Laplacian. first: degrees are of row 0 of edge_index, the rows of the pattern."""
+    given, bare = ones_of(pattern, weight, wide), graph.bare
+    given = given if graph.kept is None else given[graph.kept]
+    given = given if graph.away is None else given.masked_fill(graph.away, 0.0)
+    degrees = spmm(bare if first else bare.T, given.new_ones(bare.cols), given)
+    ends = _graphs.edges(bare)
+    row, col = ends.flip(0) if first else ends
+    own = torch.ones_like(degrees)
+    if normalization is None:
+        own = degrees
+    else:
+        inverse = degrees.pow(-0.5 if normalization == "sym" else -1.0)
+        inverse = inverse.masked_fill(inverse == float("inf"), 0.0)
+        given = inverse[row] * given * (inverse[col] if normalization == "sym" else 1.0)
+    values, most = torch.cat([-given, own]), largest
+    if most is None:
+        most = 2.0 * values.max() if values.numel() else 1.0
+    most = torch.as_tensor(most, dtype=None if isinstance(most, Tensor) else wide, device=values.device)
+    if most.numel() > 1:
+        if batch is None:
+            raise _errors.ArgumentError(f"lambda_max has {most.numel()} numbers: expected one, or batch, the graph of each node")
+        most = most[batch[torch.cat([row, torch.arange(bare.rows, device=row.device)])]]
+    values = 2.0 * values / most
+    values = values.masked_fill((values == float("inf")) | (most == 0), 0.0)  # a graph without edges has a Laplacian of zeros
+    return torch.cat([values[:bare.nnz], values[bare.nnz:] - 1])
+
+
+def _kept_laplacian(pattern: Pattern, numbers: Any) -> Tensor:
+    return remembered(pattern, ("laplacian with loops", *numbers), lambda: _laplacian(
+        pattern, None, _graphs.with_loops(pattern, pattern.rows), _NORMALIZATIONS[numbers[0]], bool(numbers[1]), _WIDE[numbers[2]]))
+
+
+_compiled.TENSORS["laplacian"] = _compiled.Kept(_kept_laplacian, lambda sizes, _: (sizes[2] + sizes[0],), lambda numbers: _WIDE[numbers[2]])

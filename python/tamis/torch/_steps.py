@@ -1,0 +1,88 @@
+"""Several operations as one step of autograd, whose inner steps are recorded nowhere: a small graph on a GPU is work of the host, and each recorded operation takes some of it."""
+from __future__ import annotations
+
+from typing import Any, Optional
+
+import torch
+from torch import Tensor
+
+from .. import _declarations as c
+from .._plan import EXPRESSIONS, expression_number
+from . import _direct
+from ._held import kept
+from ._messages import MESSAGE, REDUCES, TEXTS
+from ._pattern import Pattern
+
+
+class Step:
+    """Operations with gradients that are written down."""
+
+    pattern: Pattern
+
+    def plainly(self, *operands: Optional[Tensor]) -> Tensor:
+        """Return the result, by steps that autograd records."""
+        raise NotImplementedError
+
+    def run(self, known: Any, *operands: Optional[Tensor]) -> tuple[Tensor, tuple]:
+        """Return the result, and what the gradient reads beside the operands. known: the checked pattern."""
+        raise NotImplementedError
+
+    def back(self, known: Any, grad: Tensor, operands: tuple, kept: tuple, wanted: list[bool]) -> tuple:
+        """Return the gradients of the operands."""
+        raise NotImplementedError
+
+    def __call__(self, *operands: Optional[Tensor]) -> Tensor:
+        need = _direct.plain(operands)
+        if not need or any(x is not None and x.dtype in _direct.HALF for x in operands):  # 16 bits are rounded at the same places as before
+            return self.plainly(*operands)
+        if need == _direct.RECORDED:
+            return _Recorded.apply(self, *operands)  # type: ignore[no-any-return]
+        return self.run(self.pattern._current(), *operands)[0]
+
+
+class _Recorded(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, step: Step, *operands: Optional[Tensor]) -> Tensor:
+        ctx.known = step.pattern._current()
+        out, more = step.run(ctx.known, *operands)
+        ctx.step, ctx.count = step, len(operands)
+        ctx.save_for_backward(*operands, *more)
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        saved, need, step = ctx.saved_tensors, list(ctx.needs_input_grad[1:]), ctx.step
+        operands = saved[:ctx.count]
+        step.pattern._still(ctx.known)
+        if not torch.is_grad_enabled() and _direct.plain((grad,)) and not _direct.batched(grad):
+            return None, *step.back(ctx.known, grad.contiguous(), operands, saved[ctx.count:], need)
+        again = torch.is_grad_enabled()
+        with torch.enable_grad():
+            own = operands if again else [None if x is None else x.detach().requires_grad_(wants) for x, wants in zip(operands, need)]
+            out = step.plainly(*own)
+            found = iter(torch.autograd.grad(out, [x for x, wants in zip(own, need) if wants], grad, create_graph=again, allow_unused=True))
+        return None, *(next(found) if wants else None for wants in need)
+
+
+_texts: dict[tuple, int] = {}
+
+
+def text_number(text: str, **numbers: float) -> int:
+    """Return the number of an expression of messages, which is looked up by the text and its numbers."""
+    key = text, *numbers.items()
+    number = _texts.get(key)
+    if number is None or number not in EXPRESSIONS:
+        number = kept(_texts, key, expression_number(text, numbers, "op", TEXTS), 64)
+    return number
+
+
+def reduced(known: Any, op: int, reduce: str, x: Optional[Tensor], e: Optional[Tensor] = None, v: Optional[Tensor] = None, keep: bool = False) -> tuple:
+    """Return reduced messages of matrices, e with a vector for each edge, and what the gradient of an extreme reads."""
+    return MESSAGE.run(known, (x, e, v), (op, REDUCES[reduce], c.TAMIS_E_NONE if e is None else c.TAMIS_E_VECTOR, 1), keep)  # type: ignore[no-any-return]
+
+
+def gradients(known: Any, grad: Tensor, op: int, reduce: str, x: Optional[Tensor], e: Optional[Tensor] = None, v: Optional[Tensor] = None,
+              argument: Optional[Tensor] = None, wanted: Any = (True, False, False), edges: bool = False) -> Any:
+    """Return the gradients of `reduced`. edges: there were vectors of edges, which the gradient does not read."""
+    data = c.TAMIS_E_NONE if e is None and not edges else c.TAMIS_E_VECTOR
+    return MESSAGE.back(known, grad, (x, e, v, argument), (op, REDUCES[reduce], data, 1), list(wanted))
