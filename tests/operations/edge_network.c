@@ -6,10 +6,10 @@ static const char *const gradients[] = {"dE", "dP", "dQ", "dW1", "db1", "dW2", "
 
 /* Widths of edges, hidden layers and results: one number, whole and ragged pieces of a register, and usual ones. */
 static void draw_widths(operation_case *c, tamis_edge_network_options *o) {
-    static const int64_t shapes[][3] = {{3, 4, 3},   {1, 1, 1},    {16, 16, 16}, {7, 37, 5},
-                                        {4, 64, 20}, {33, 70, 66}, {64, 48, 64}, {128, 128, 128}};
-    const int64_t most = c->small ? 1 : c->S.nnz > 3000 ? 3 : c->S.nnz > 250 ? 5 : c->S.nnz > 100 ? 7 : 8;
-    const int64_t *const shape = shapes[operation_pick(c, 8) % most];
+    static const int64_t shapes[][3] = {{3, 4, 3},  {1, 1, 1},   {16, 16, 16}, {32, 64, 32}, {64, 32, 64},
+                                        {7, 37, 5}, {4, 64, 20}, {33, 70, 66}, {64, 48, 64}, {128, 128, 128}};
+    const int64_t most = c->small ? 1 : c->S.nnz > 3000 ? 5 : c->S.nnz > 250 ? 7 : c->S.nnz > 100 ? 9 : 10;
+    const int64_t *const shape = shapes[operation_pick(c, 10) % most];
     o->residual = operation_once_in(c, 2);
     o->edge_width = operation_once_in(c, 6) ? 0 : o->residual ? shape[2] : shape[0];
     if (o->edge_width == 0) o->residual = false;

@@ -40,10 +40,10 @@ def case(dtype=torch.float64, without=(), seed=0):
     return tt.Pattern.from_coo(row, column, (ROWS, COLS)), row, column, {name: x for name, x in made.items() if name not in without}
 
 
-def eager(row, column, given, activation="silu", norm=False, residual=False, reduce="sum", update=False):
+def eager(row, column, given, activation="silu", norm=False, residual=False, reduce="sum", update=False, rows=ROWS):
     """The same by PyTorch's functions."""
-    f, get = FUNCTIONS[activation], given.get
-    a = torch.zeros(NNZ, HIDDEN, dtype=given["w3"].dtype, device=DEVICE)
+    f, get, (width, hidden) = FUNCTIONS[activation], given.get, given["w3"].shape
+    a = torch.zeros(len(row), hidden, dtype=given["w3"].dtype, device=DEVICE)
     for x in ([get("p")[row]] if "p" in given else []) + ([get("q")[column]] if "q" in given else []) + ([get("e") @ get("w1").T] if "e" in given else []):
         a = a + x
     h = f(a + get("b1", torch.zeros_like(a)))
@@ -51,13 +51,13 @@ def eager(row, column, given, activation="silu", norm=False, residual=False, red
         h = f(h @ get("w2").T + get("b2", 0 * h))
     z = h @ get("w3").T + get("b3", 0)
     if norm:
-        z = torch.nn.functional.layer_norm(z, (WIDTH,), get("gain"), get("shift"))
+        z = torch.nn.functional.layer_norm(z, (width,), get("gain"), get("shift"))
     edges = z + get("e") if residual else z
     of = z if update else edges
     if reduce in ("sum", "mean"):
-        out = torch.zeros(ROWS, WIDTH, dtype=of.dtype, device=DEVICE).index_add(0, row, of)
-        return edges, out / torch.bincount(row, minlength=ROWS).clamp(min=1).unsqueeze(1) if reduce == "mean" else out
-    out = torch.zeros(ROWS, WIDTH, dtype=of.dtype, device=DEVICE)
+        out = torch.zeros(rows, width, dtype=of.dtype, device=DEVICE).index_add(0, row, of)
+        return edges, out / torch.bincount(row, minlength=rows).clamp(min=1).unsqueeze(1) if reduce == "mean" else out
+    out = torch.zeros(rows, width, dtype=of.dtype, device=DEVICE)
     return edges, out.scatter_reduce(0, row.unsqueeze(1).expand_as(of), of, "amax" if reduce == "max" else "amin", include_self=False)
 
 
@@ -244,3 +244,42 @@ def test_residual_needs_equal_widths():
     pattern, _, _, given = case()
     with pytest.raises(ValueError, match="residual = True, but e has 6 columns and w3 3 rows"):
         tt.edge_network(pattern, given["e"], w1=given["w1"], w3=given["w3"][:3], residual=True)
+
+
+# Widths that tensor cores take on a GPU: settings, operands that are left out, widths of edges, hidden layers and results.
+WIDE = [({"norm": True, "residual": True}, ("w2", "b2", "b1"), (128, 128, 128)),
+        ({"norm": True, "residual": True, "update": True, "reduce": "mean"}, ("b2", "gain"), (64, 128, 64)),
+        ({"activation": "gelu", "reduce": "mean"}, ("w2", "b2", "gain", "shift", "p"), (32, 96, 64)),
+        ({"activation": "relu", "residual": True}, ("w2", "b2", "gain", "shift", "q", "b3"), (96, 32, 96)),
+        ({"activation": "tanh", "norm": True}, ("shift",), (64, 64, 128))]
+
+
+@pytest.mark.parametrize("dtype, tolerance", [(torch.float32, 2e-6), (torch.bfloat16, 1.6e-2), (torch.float16, 2e-3)])
+@pytest.mark.parametrize("shuffled", [False, True])
+@pytest.mark.parametrize("number", range(len(WIDE)))
+def test_wide(number, shuffled, dtype, tolerance):
+    """Rows without edges, in runs and at both ends, and one with a third of all edges; edges in order and in none. Errors of norms, a few roundings of
+    the type in each of three layers."""
+    settings, without, (edge, hidden, width) = WIDE[number]
+    rows, cols, nnz = 700, 90, 5003
+    generator = torch.Generator().manual_seed(number)
+    row = torch.randint(100, 400, (nnz,), generator=generator)
+    row[torch.rand(nnz, generator=generator) < .3] = 333
+    row = (row + 200 * (row > 250)).to(DEVICE)
+    row = row if shuffled else row.sort()[0]
+    column = torch.randint(cols, (nnz,), generator=generator).to(DEVICE)
+    shapes = ((nnz, edge), (rows, hidden), (cols, hidden), (hidden, edge), (hidden,), (hidden, hidden), (hidden,), (width, hidden), (width,), (width,), (width,))
+    scales = (1, 1, 1, edge ** -.5, .5, hidden ** -.5, .5, hidden ** -.5, .5, 1, 1)
+    given = {name: (torch.randn(shape, generator=generator) * scale).to(DEVICE, dtype).requires_grad_()
+             for name, shape, scale in zip(NAMES, shapes, scales) if name not in without}
+    exact = {name: x.detach().double().requires_grad_() for name, x in given.items()}
+    seeds = torch.randn(nnz, width, generator=generator).to(DEVICE, dtype), torch.randn(rows, width, generator=generator).to(DEVICE, dtype)
+    ours = tt.edge_network(tt.Pattern.from_coo(row, column, (rows, cols)), **given, **settings)
+    theirs = eager(row, column, exact, **settings, rows=rows)
+    for got, want in zip(ours, theirs):
+        assert (got.double() - want).norm() <= tolerance * want.norm()
+    found = torch.autograd.grad(ours, given.values(), seeds), torch.autograd.grad(theirs, exact.values(), [x.double() for x in seeds])
+    for name, got, want in zip(given, *found):
+        assert (got.double() - want).norm() <= 4 * tolerance * want.norm(), name
+    again = torch.autograd.grad(tt.edge_network(tt.Pattern.from_coo(row, column, (rows, cols)), **given, **settings), given.values(), seeds)
+    assert all(torch.equal(x, y) for x, y in zip(found[0], again))

@@ -38,7 +38,7 @@ FUNCTION void add_columns(float *to, float *stage, const float (*sums)[4], int w
     }
 }
 
-/* Turns the results y, in sums, and the gradient dz into the gradient by y; adds to those of gain and shift. */
+/* Turns the results y, in sums, and the gradient dz into the gradient by y; adds to the gradients of gain and shift. */
 FUNCTION void normalise_back(float (*sums)[4], float (*dz)[4], const float *vectors, float epsilon, float *stage,
                              float *d_gain, float *d_shift) {
     float mean[2] = {0, 0}, along[2] = {0, 0}, factor[2];

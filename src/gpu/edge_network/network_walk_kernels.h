@@ -6,7 +6,7 @@
  * Definitions: PERMUTED, HAS_P, HAS_Q, HAS_B1, STAGED, RESULTS_STAGED (8 results of fp32 are exchanged within a warp).
  */
 
-/* The vectors of a group, in fp32: those of hidden layers, then those of the result */
+/* The vectors of a group, in fp32: for hidden layers, then for the result */
 #define BIAS_3  (HIDDEN * (HAS_B1 + LAYERS - 1))
 #define GAIN    (BIAS_3 + WIDTH)
 #define SHIFTS  (GAIN + WIDTH)
@@ -134,7 +134,7 @@ FUNCTION void activate_all(uint32 (*x)[2][4], const float (*sums)[4]) {
 
 /* ------------------------------------------------------------------------------------------ the walk */
 
-/* Of edge lane % 16 of those at hand */
+/* The places of edge lane % 16 */
 typedef struct own_edges {
     place row, column, entry;
     place end; /* of the row that is lane rows after the first one's; row_of_own turns it into `row` */
@@ -152,13 +152,13 @@ FUNCTION own_edges edges_at(const edge_range *range, const offset *offsets, plac
     return own;
 }
 
-/* What edges g and g + 8 have. */
+/* Takes a number of edges g and g + 8. */
 FUNCTION void both_of(place *to, place x) {
     UNROLL
     for (int i = 0; i < 2; i++) to[i] = __shfl_sync(0xffffffffu, x, LOCAL_ID % WARP_LANES / 4 + 8 * i);
 }
 
-/* What the first layer reads */
+/* The operands of the first layer */
 typedef struct edge_inputs {
     place rows;
     const offset *offsets;
