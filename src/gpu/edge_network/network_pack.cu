@@ -1,7 +1,7 @@
 /*
  * Puts matrices of weights into the order of network_layers_kernels.h, and vectors into fp32: all that a call needs, in
- * one launch. The grid's y is the matrix (the way up: W1, W2, W3; the way down, transposed: W3, W2, W1), or the vectors.
- * An output of a way is what a product gives for an edge.
+ * one launch. The grid's y is the matrix (the way up: W1, W2, W3; the way down, transposed: W3, W2, W1), or the
+ * vectors. An output of a way is what a product gives for an edge.
  */
 #include "simt.h"
 
