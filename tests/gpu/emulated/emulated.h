@@ -67,6 +67,7 @@ struct alignas(16) longlong2 {
     long long x, y;
 };
 static inline float2 make_float2(float x, float y) { return {x, y}; }
+static inline uint2 make_uint2(unsigned x, unsigned y) { return {x, y}; }
 static inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
 static inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
 
@@ -118,6 +119,14 @@ template <typename T> static inline T __shfl_sync(unsigned, T x, int from, int w
 }
 template <typename T> static inline T __shfl_xor_sync(unsigned, T x, int mask) {
     return emulated_exchange(x, (int)(threadIdx.x % 32) ^ mask);
+}
+template <typename T> static inline T __shfl_up_sync(unsigned, T x, int lanes) {
+    const int lane = threadIdx.x % 32;
+    return emulated_exchange(x, lane < lanes ? lane : lane - lanes);
+}
+static inline unsigned __reduce_or_sync(unsigned, unsigned x) {
+    for (int mask = 16; mask; mask /= 2) x |= __shfl_xor_sync(~0u, x, mask);
+    return x;
 }
 template <typename T> static inline T __reduce_max_sync(unsigned, T x) {
     for (int mask = 16; mask; mask /= 2) {
@@ -283,6 +292,9 @@ static inline void ptx_ex2_approx_ftz_f32(float &y, float x) {
     y = exp2f(x);
     if (y < 0x1p-126f) y = 0;
 }
+
+static inline float rsqrtf(float x) { return 1 / sqrtf(x); }
+static inline void ptx_rcp_approx_ftz_f32(float &y, float x) { y = 1 / x; }
 
 /* ---- products */
 
