@@ -104,7 +104,7 @@ operand *operand_typed(operation_case *c, int k, operand_role role, int by, cons
 operand *operand_add(operation_case *c, int k, operand_role role, int by, const char *name, int64_t rows,
                      int64_t cols) {
     enum { GAP = 3, LINE = 16 };
-    const bool aligned = operation_once_in(c, 2), turned = c->row->any_layout && operation_once_in(c, 3);
+    const bool aligned = operation_once_in(c, 2) || c->aligned, turned = c->row->any_layout && operation_once_in(c, 3);
     const int64_t length = turned ? rows : cols, members = c->place.members;
     if (!c->placed)
         c->place = (matrix_place){.layout = turned ? TAMIS_COLUMN_MAJOR : TAMIS_ROW_MAJOR,
@@ -229,6 +229,7 @@ void operation_make(operation_case *c, const operation_row *row, const operation
     c->type = setting->small ? TAMIS_F64 : (tamis_type)operation_pick(c, 4);
     c->threads = 1 + (int)operation_below(c, 4);
     operation_says(c, "%s on %s: %s, %d threads, ", row->name, setting->on, tamis_type_name(c->type), c->threads);
+    c->aligned = operation_once_in(c, 3);
     row->draw(c);
     for (int k = 0; k < OPERANDS; k++) {
         operand *const x = &c->of[k];

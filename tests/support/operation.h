@@ -63,6 +63,7 @@ typedef struct operation_case {
     const char *on; /* the device's name */
     tamis_device *device;
     tamis_random random;
+    bool aligned;   /* all operands are, as kernels that load many numbers at once want it */
     int64_t number; /* of a sweep: the digits that are left; -1: all is drawn */
     tamis_type type;
     operation_values values;

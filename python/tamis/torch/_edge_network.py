@@ -1,6 +1,7 @@
 """The network on the edges of a graph, and its sums by node: an operator of PyTorch with two results, which `_ops.py` registers."""
 from __future__ import annotations
 
+import math
 from ctypes import byref, c_size_t
 from typing import Any, Optional
 
@@ -38,7 +39,7 @@ def _options(operands: tuple, numbers: tuple, argument: Optional[Tensor]) -> Any
     e, w2, w3, (activation, reduce, norm, residual, update, tf32, epsilon, *_) = operands[0], operands[5], operands[7], numbers
     return c.tamis_edge_network_options(type=torch_view(w3, "w3").type, math=c.TAMIS_MATH_TF32 if tf32 else c.TAMIS_MATH_EXACT, activation=activation,
                                         reduce=max(reduce, 0), hidden_layers=1 if w2 is None else 2, edge_width=0 if e is None else e.shape[1],
-                                        hidden=w3.shape[1], width=w3.shape[0], epsilon=epsilon, normalise=norm, residual=residual, reduce_update=update,
+                                        hidden=w3.shape[1], width=w3.shape[0], epsilon=epsilon or math.ulp(0), normalise=norm, residual=residual, reduce_update=update,
                                         argument_type=c.TAMIS_I64 if argument is not None and argument.dtype == torch.int64 else c.TAMIS_I32)
 
 
@@ -190,7 +191,7 @@ def _rule(name: str, at: dict[str, int], calls: dict[str, Any]) -> Any:
     def rule(info: Any, dims: tuple, *arguments: Any) -> Any:
         if dims[at["index"]] is not None or dims[at["columns"]] is not None:
             raise NotImplementedError(f"vmap over the pattern of tamis::{name}: map over operands of one pattern")
-        found = [calls[name](*(x if dim is None or x is None else x.select(dim, member) for x, dim in zip(arguments, dims)))
+        found = [calls[name](*(x.select(dim, member) if isinstance(x, Tensor) and dim is not None else x for x, dim in zip(arguments, dims)))
                  for member in range(info.batch_size)]
         return tuple(torch.stack(of) for of in zip(*found)), (0,) * len(found[0])
 

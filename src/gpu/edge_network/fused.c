@@ -83,7 +83,7 @@ static void place_buffers(fused *f) {
 
 /* Plans what depends on the options and the order alone; false if the kernels do not take them. */
 static bool plan(fused *f, const tamis_edge_network_job *job) {
-    enum { WIDEST = 128, RESERVED = 1 << 10, WARPS_WIDE = 8, WARPS = 12, TOGETHER = 64 };
+    enum { WIDEST = 128, RESERVED = 1 << 10, WARPS_WIDE = 8, WARPS = 12, TOGETHER = 64, RANGES = 1 << 20 };
     const tamis_edge_network_options *const o = &job->o;
     tamis_gpu_device *const device = job->device;
     const tamis_tensor_chip chip = tamis_tensor_of(device);
@@ -91,6 +91,8 @@ static bool plan(fused *f, const tamis_edge_network_job *job) {
     *f = (fused){.job = job, .device = device, .element = (int64_t)tamis_type_size(o->type)};
     const int64_t stripe = STRIPE_BYTES / f->element, widths[] = {o->edge_width, o->hidden, o->width};
     if (chip.form == TAMIS_TENSOR_NONE || (!half && o->type != TAMIS_F32) || job->order.nnz == 0) return false;
+    const bool narrow = job->order.column_type != TAMIS_I64 && job->order.offset_type != TAMIS_I64;
+    if (narrow && (job->order.rows >= INT32_MAX / 2 || job->order.nnz > INT32_MAX - RANGES)) return false;
     if (tamis_edge_network_is_extreme(o) || (job->back && o->edge_width == 0)) return false;
     bool together = half && chip.form == TAMIS_TENSOR_WGMMA;
     for (int i = 0; i < 3; i++) {
@@ -140,15 +142,20 @@ size_t tamis_gpu_network_fused_workspace(const tamis_edge_network_job *job) {
     return plan(&f, job) ? (size_t)f.bytes : 0;
 }
 
+static bool is_wide(const fused *f, const tamis_matrix *x) {
+    return !x->at.base || tamis_gpu_aligned(f->device, x, (size_t)f->element, 16);
+}
+
+/* The addresses of results do not decide, for an optional result changes no other one's bits. */
 bool tamis_gpu_network_fused_takes(const tamis_edge_network_job *job) {
     fused f;
-    const tamis_matrix *const of[] = {&job->e,   &job->p,       &job->q,     &job->edges,
-                                      &job->out, &job->d_edges, &job->d_out, &job->de};
+    const tamis_matrix *const read[] = {&job->e, &job->p, &job->q, &job->d_edges, &job->d_out};
+    const tamis_matrix *const written[] = {&job->edges, &job->out, &job->de};
     if (!plan(&f, job)) return false;
-    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
-        if (!of[i]->at.base) continue;
-        if (!tamis_gpu_aligned(f.device, of[i], (size_t)f.element, 16) || of[i]->stride > INT32_MAX) return false;
-    }
+    for (size_t i = 0; i < sizeof read / sizeof *read; i++)
+        if (!is_wide(&f, read[i]) || read[i]->stride > INT32_MAX) return false;
+    for (size_t i = 0; i < sizeof written / sizeof *written; i++)
+        if (written[i]->stride > INT32_MAX) return false;
     return true;
 }
 
@@ -229,6 +236,7 @@ static tamis_network_variant walk_variant(const fused *f) {
     v.has_p = f->job->p.at.base != NULL;
     v.has_q = f->job->q.at.base != NULL;
     v.has_b1 = f->job->b1.at.base != NULL;
+    v.wide_stores = is_wide(f, &f->job->edges) && is_wide(f, &f->job->out) && is_wide(f, &f->job->de);
     return v;
 }
 

@@ -29,12 +29,12 @@ FUNCTION void pass_activation(uint32 (*x)[2][4], float (*sums)[4], const uint32 
     float factor[TILES(HIDDEN)][4];
     begin_with(factor, 0, HIDDEN, 0);
     UNROLL
-    for (int s = 0; s < STRIPES(HIDDEN); s++) add_stripe(factor, slope[s], s);
+    for (int s = 0; s < STRIPES(HIDDEN); s++) add_stripe(factor, slope[s], s, 1);
     UNROLL
     for (int n = 0; n < TILES(HIDDEN); n++) UNROLL
     for (int i = 0; i < 4; i++) sums[n][i] *= factor[n][i];
     words_of_sums(x, sums, HIDDEN);
-    store_words(slopes, x, row, stride, w, HIDDEN);
+    store_words(slopes, x, row, stride, w, HIDDEN, 1);
 }
 
 /* weights: transposed, the last layer's first. */
@@ -94,6 +94,6 @@ KERNEL network_descend(int64 all_rows, int64 first_edge, int64 all_edges, int64 
         multiply_all(sums, x, next, HIDDEN, INNER);
         uint32 words[STRIPES(INNER)][2][4];
         words_of_sums(words, sums, INNER);
-        store_words(de, words, entry, de_stride, &walk, INNER);
+        store_words(de, words, entry, de_stride, &walk, INNER, WIDE_STORES);
     }
 }

@@ -60,7 +60,7 @@ KERNEL network_forward(int64 all_rows, int64 all_edges, int64 share, INPUT_PARAM
     const edge_inputs from = EDGE_INPUTS;
     load_shared(own_weights, weights, ALL_FRAGMENTS, own_vectors, vectors, VECTORS);
     const edge_range range = range_of(offsets, rows, 0, nnz, warp_number(), edges_a_warp);
-    row_sums sum = sums_begin(&range, out, out_stride, parts, warp_number());
+    row_sums sum = sums_begin(&range, warp_number());
     edge_walk walk = walk_begin(range, &from, stage);
     ONE_BY_ONE
     for (place done = 0; done < edges_a_warp; done += EDGES) {
@@ -89,12 +89,12 @@ KERNEL network_forward(int64 all_rows, int64 all_edges, int64 share, INPUT_PARAM
         }
         if (HAS_OUT && SUM_UPDATE) add_results(&sum, &walk, sums, out, out_stride, parts);
         if (RESIDUAL) UNROLL
-        for (int s = 0; s < STRIPES(WIDTH); s++) add_stripe(sums, x[s], s);
+        for (int s = 0; s < STRIPES(WIDTH); s++) add_stripe(sums, x[s], s, MIXES);
         if (HAS_EDGES) {
             place entry[2];
             both_of(entry, walk.own.entry);
             words_of_sums(x, sums, WIDTH);
-            store_words(edges, x, entry, edges_stride, &walk, WIDTH);
+            store_words(edges, x, entry, edges_stride, &walk, WIDTH, WIDE_STORES);
         }
         if (HAS_OUT && !SUM_UPDATE) add_results(&sum, &walk, sums, out, out_stride, parts);
         if (STAGED && walk.more) {
@@ -102,5 +102,5 @@ KERNEL network_forward(int64 all_rows, int64 all_edges, int64 share, INPUT_PARAM
             stage_vectors(&walk, &from);
         }
     }
-    if (HAS_OUT) sums_end(&sum, &range, offsets, rows, nnz, out, out_stride, parts);
+    if (HAS_OUT) sums_end(&sum, &range, offsets, out, out_stride, parts);
 }

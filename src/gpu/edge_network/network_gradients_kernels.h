@@ -39,16 +39,16 @@ FUNCTION void load_gradients(edge_gradients *d, const edge_walk *w, const place 
 FUNCTION void add_gradients(float (*sums)[4], const edge_gradients *d) {
     UNROLL
     for (int s = 0; s < STRIPES(WIDTH); s++) {
-        if (HAS_D_OUT && !MEAN) add_stripe(sums, d->out[s], s);
+        if (HAS_D_OUT && !MEAN) add_stripe(sums, d->out[s], s, 0);
         if (HAS_D_OUT && MEAN) {
             float x[PIECE / 2][4];
             UNROLL
             for (int n = 0; n < PIECE / 2; n++) x[n][0] = x[n][1] = x[n][2] = x[n][3] = 0;
-            add_stripe(x, d->out[s], 0);
+            add_stripe(x, d->out[s], 0, 0);
             UNROLL
             for (int i = 0; i < 2; i++) UNROLL
             for (int k = 0; k < PIECE; k++) SUM_OF(sums, s, i, k) += d->factor[i] * SUM_OF(x, 0, i, k);
         }
-        if (HAS_D_EDGES) add_stripe(sums, d->edges[s], s);
+        if (HAS_D_EDGES) add_stripe(sums, d->edges[s], s, 0);
     }
 }

@@ -34,6 +34,16 @@ FUNCTION void words_of(uint32 *to, const real *piece) {
 #endif
 }
 
+/* Stores a word of one or two elements, at an address aligned to one. */
+FUNCTION void store_word(element *to, uint32 word) {
+#if ELEMENT == 32
+    to[0] = float_of_bits(word);
+#else
+    to[0] = (element)word;
+    to[1] = (element)(word >> 16);
+#endif
+}
+
 FUNCTION void load_words_16(uint32 *to, const void *from) {
     const uint4 x = *(const uint4 *)from;
     to[0] = x.x, to[1] = x.y, to[2] = x.z, to[3] = x.w;
@@ -48,8 +58,7 @@ FUNCTION void multiply_words(float *d, const uint32 *a, const uint32 *b) {
     asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
         "{%10, %11, %12, %13};"
         : "=f"(d[0]), "=f"(d[1]), "=f"(d[2]), "=f"(d[3])
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "f"(d[0]), "f"(d[1]), "f"(d[2]),
-          "f"(d[3]));
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "f"(d[0]), "f"(d[1]), "f"(d[2]), "f"(d[3]));
 }
 
 /* x = high + low, both with at most 11 bits of the number */
@@ -70,8 +79,7 @@ FUNCTION void multiply_words(float *d, const uint32 *a, const uint32 *b) {
     asm("mma.sync.aligned.m16n8k16.row.col.f32." FACTORS ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
         "{%10, %11, %12, %13};"
         : "=f"(d[0]), "=f"(d[1]), "=f"(d[2]), "=f"(d[3])
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "f"(d[0]), "f"(d[1]), "f"(d[2]),
-          "f"(d[3]));
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "f"(d[0]), "f"(d[1]), "f"(d[2]), "f"(d[3]));
 }
 #endif
 
@@ -126,8 +134,9 @@ FUNCTION void multiply_stripe(float (*sums)[4], const uint32 (*x)[4], const uint
     }
 }
 
-/* sums += a stripe, x[edge][word]: exact. 16 bits need no conversion where the products are with an identity. */
-FUNCTION void add_stripe(float (*sums)[4], const uint32 (*x)[4], int stripe) {
+/* sums += a stripe, x[edge][word]: exact. `mixes`: a number that is not finite may make others of its row so, as it
+   does in the next product anyway; 16 bits then need no conversions, for a product with an identity adds them. */
+FUNCTION void add_stripe(float (*sums)[4], const uint32 (*x)[4], int stripe, int mixes) {
 #if ELEMENT == 32
     UNROLL
     for (int i = 0; i < 4; i++) {
@@ -135,6 +144,17 @@ FUNCTION void add_stripe(float (*sums)[4], const uint32 (*x)[4], int stripe) {
         SUM_OF(sums, stripe, 1, i) += float_of_bits(x[1][i]);
     }
 #else
+    if (!mixes) {
+        UNROLL
+        for (int which = 0; which < 2; which++) UNROLL
+        for (int i = 0; i < 4; i++) {
+            float both[2];
+            unpack_pair(both, x[which][i]);
+            SUM_OF(sums, stripe, which, 2 * i) += both[0];
+            SUM_OF(sums, stripe, which, 2 * i + 1) += both[1];
+        }
+        return;
+    }
     const int lane = LOCAL_ID % WARP_LANES;
     uint32 a[2][4];
     take_factors(a, x);
@@ -196,7 +216,10 @@ FUNCTION float logistic(float x) {
 #define ROOT_HALF   0.70710678118654752f
 #define ROOT_TWO_PI 2.5066282746310002f /* of 2 pi */
 
-/* ACTIVATION is the number of tamis_activation. NaN stays NaN. */
+/* ACTIVATION is the number of tamis_activation. NaN stays NaN. Those that grow without bound on both sides, or give NaN
+   at -infinity, spoil a row that is not finite: MIXES. */
+#define MIXES (ACTIVATION == 1 || ACTIVATION == 2)
+
 FUNCTION float activate(float x) {
 #if ACTIVATION == 0
     return x > 0 || x != x ? x : 0;
@@ -212,7 +235,7 @@ FUNCTION float activate(float x) {
 /* The same with its derivative */
 FUNCTION float activate_with_slope(float x, float *slope) {
 #if ACTIVATION == 0
-    *slope = x > 0 ? 1 : 0;
+    *slope = x <= 0 ? 0 : 1;
     return x > 0 || x != x ? x : 0;
 #elif ACTIVATION == 1
     const float l = logistic(x), y = x * l;

@@ -126,11 +126,11 @@ KERNEL network_recompute(int64 all_rows, int64 first_edge, int64 all_edges, int6
             uint32 x[STRIPES(HIDDEN)][2][4], slope[STRIPES(HIDDEN)][2][4];
             const int outputs = layer == LAYERS ? WIDTH : HIDDEN;
             activate_with_slopes(x, slope, sums);
-            store_words(h + (layer - 1) * h_count, x, at, HIDDEN, &walk, HIDDEN);
+            store_words(h + (layer - 1) * h_count, x, at, HIDDEN, &walk, HIDDEN, 1);
             if (layer == 1)
-                store_words(slopes, slope, entry, slopes_stride, &walk, HIDDEN);
+                store_words(slopes, slope, entry, slopes_stride, &walk, HIDDEN, 1);
             else
-                store_words(slopes_2, slope, at, HIDDEN, &walk, HIDDEN);
+                store_words(slopes_2, slope, at, HIDDEN, &walk, HIDDEN, 1);
             begin_with(sums, own_vectors + (layer == LAYERS ? BIAS_3 : BIAS_3 - HIDDEN), outputs, 1);
             multiply_all(sums, x, next, HIDDEN, outputs);
             next += FRAGMENTS(outputs, HIDDEN) * WARP_LANES;
@@ -143,7 +143,7 @@ KERNEL network_recompute(int64 all_rows, int64 first_edge, int64 all_edges, int6
         add_gradients(dz, &d);
         if (NORMALISE) normalise_back(sums, dz, own_vectors, epsilon, results_stage(&walk), d_gain, d_shift);
         words_of_sums(words, NORMALISE ? sums : dz, WIDTH);
-        store_words(dy, words, at, WIDTH, &walk, WIDTH);
+        store_words(dy, words, at, WIDTH, &walk, WIDTH, 1);
         if (STAGED && walk.more) {
             warp_barrier();
             stage_vectors(&walk, &from);

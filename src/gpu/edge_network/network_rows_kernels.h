@@ -1,8 +1,7 @@
 /*
  * The rows of successive edges, and sums of edges' vectors by row. A warp has a contiguous range of the edges of a CSR
  * pattern. A row that begins before the range gives part 2 w of warp w, one that goes on after it part 2 w + 1;
- * network_join.cu adds them in order. Each row without edges is zeroed by the warp whose range has the next edge, or
- * the last one.
+ * network_join.cu adds them in order, and zeroes rows without edges.
  */
 /* The stage of eight edges: pieces of odd edges are exchanged, which avoids conflicts of banks. */
 #define STAGE_TURN (ELEMENT == 32 ? (WIDTH % 32 == 0 ? 16 : 0) : 4)
@@ -75,6 +74,11 @@ FUNCTION void store_sums(element *to, const float *of) {
     for (int i = 0; i < SUM_ROUNDS; i++) {
         if (!has_columns(i)) continue;
         element *const at = to + 128 * i + 4 * (LOCAL_ID % 32);
+        if (!WIDE_STORES) {
+            UNROLL
+            for (int k = 0; k < 4; k++) at[k] = element_of(of[4 * i + k]);
+            continue;
+        }
 #if ELEMENT == 32
         *(float4 *)at = make_float4(of[4 * i], of[4 * i + 1], of[4 * i + 2], of[4 * i + 3]);
 #else
@@ -83,16 +87,7 @@ FUNCTION void store_sums(element *to, const float *of) {
     }
 }
 
-/* Rows `from` .. `to` - 1 have no edges. */
-FUNCTION void zero_rows(place from, place to, element *out, int32 out_stride) {
-    float zeros[4 * SUM_ROUNDS];
-    UNROLL
-    for (int i = 0; i < 4 * SUM_ROUNDS; i++) zeros[i] = 0;
-    ONE_BY_ONE
-    for (place row = from; row < to; row++) store_sums(out + (int64)row * out_stride, zeros);
-}
-
-FUNCTION row_sums sums_begin(const edge_range *r, element *out, int32 out_stride, real *parts, place number) {
+FUNCTION row_sums sums_begin(const edge_range *r, place number) {
     row_sums sum;
     sum.number = number;
     sum.row = r->row;
@@ -100,7 +95,6 @@ FUNCTION row_sums sums_begin(const edge_range *r, element *out, int32 out_stride
     sum.cut = r->row == r->before;
     UNROLL
     for (int i = 0; i < 4 * SUM_ROUNDS; i++) sum.of[i] = 0;
-    if (HAS_OUT && r->begin < r->end) zero_rows(r->before + 1, r->row, out, out_stride);
     return sum;
 }
 
@@ -148,14 +142,12 @@ FUNCTION void sums_add(row_sums *sum, const edge_range *r, const float *stage, p
         begins &= begins - 1;
         const place row = __shfl_sync(0xffffffffu, mine, next);
         sums_store(sum, at - first + next, false, out, out_stride, parts);
-        if (row > sum->row + 1) zero_rows(sum->row + 1, row, out, out_stride);
         sum->row = row;
     }
 }
 
-FUNCTION void sums_end(row_sums *sum, const edge_range *r, const offset *offsets, place rows, place nnz, element *out,
-                       int32 out_stride, real *parts) {
+FUNCTION void sums_end(row_sums *sum, const edge_range *r, const offset *offsets, element *out, int32 out_stride,
+                       real *parts) {
     if (r->begin == r->end) return;
     sums_store(sum, r->end, offsets[sum->row + 1] > r->end, out, out_stride, parts);
-    if (r->end == nnz) zero_rows(sum->row + 1, rows, out, out_stride);
 }

@@ -3,7 +3,8 @@
  * With STAGED the rows of the next 16 edges are copied into shared memory while those at hand are computed: rows of p
  * and q after the first layer, vectors of edges after the last use of their place.
  *
- * Definitions: PERMUTED, HAS_P, HAS_Q, HAS_B1, STAGED, RESULTS_STAGED (8 results of fp32 are exchanged within a warp).
+ * Definitions: PERMUTED, HAS_P, HAS_Q, HAS_B1, STAGED, WIDE_STORES (results begin at multiples of 16 bytes),
+ * RESULTS_STAGED (8 results of fp32 are exchanged within a warp).
  */
 
 /* The vectors of a group, in fp32: for hidden layers, then for the result */
@@ -92,7 +93,7 @@ FUNCTION void add_rows(float (*sums)[4], const own_rows *r, int width) {
     for (int s = 0; s < STRIPES(width); s++) {
         uint32 x[2][4];
         load_stripe(x, r, s);
-        add_stripe(sums, x, s);
+        add_stripe(sums, x, s, MIXES);
     }
 }
 
@@ -278,16 +279,22 @@ FUNCTION void load_shared(uint4 *own_weights, const uint4 *weights, int fragment
 /* The number of this warp in the grid */
 FUNCTION place warp_number(void) { return (place)GROUP_X * (GROUP / WARP_LANES) + LOCAL_ID / WARP_LANES; }
 
-/* Stores what the thread has of its edges: rows[edge] of `to`, or nothing past the end. */
+/* Stores what the thread has of its edges: rows[edge] of `to`, or nothing past the end. `wide`: 16 bytes at once. */
 FUNCTION void store_words(element *to, const uint32 (*x)[2][4], const place *row, int32 stride, const edge_walk *w,
-                          int width) {
+                          int width, int wide) {
     UNROLL
     for (int i = 0; i < 2; i++) {
         element *const at = to + (int64)row[i] * stride + LOCAL_ID % 4 * PIECE;
         if (w->at + LOCAL_ID % WARP_LANES / 4 + 8 * i >= w->range.end) continue;
         UNROLL
-        for (int s = 0; s < STRIPES(width); s++)
-            *(uint4 *)(at + s * STRIPE) = make_uint4(x[s][i][0], x[s][i][1], x[s][i][2], x[s][i][3]);
+        for (int s = 0; s < STRIPES(width); s++) {
+            if (wide) {
+                *(uint4 *)(at + s * STRIPE) = make_uint4(x[s][i][0], x[s][i][1], x[s][i][2], x[s][i][3]);
+                continue;
+            }
+            UNROLL
+            for (int k = 0; k < 4; k++) store_word(at + s * STRIPE + k * (PIECE / 4), x[s][i][k]);
+        }
     }
 }
 

@@ -44,7 +44,8 @@ typedef enum tamis_network_kernel {
     NAME(HAS_D_EDGES, has_d_edges)                                                                                     \
     NAME(HAS_D_OUT, has_d_out)                                                                                         \
     NAME(HAS_D_GAIN, has_d_gain)                                                                                       \
-    NAME(HAS_DE, has_de)
+    NAME(HAS_DE, has_de)                                                                                               \
+    NAME(WIDE_STORES, wide_stores)
 
 #define TAMIS_NETWORK_FIELD(definition, field) int32_t field;
 typedef struct tamis_network_variant {
