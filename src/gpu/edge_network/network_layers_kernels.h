@@ -8,7 +8,7 @@
  * So the order of inputs and outputs within a product is not that of memory; network_pack.cu puts the weights into that
  * order. What a product gives in a thread is then what the next product takes from it.
  *
- * Definitions beside those of simt.h: INNER, HIDDEN, WIDTH (numbers in an edge's vector, a hidden layer and the
+ * Definitions beside simt.h's: INNER, HIDDEN, WIDTH (numbers in an edge's vector, a hidden layer and the
  * result: multiples of a stripe), LAYERS (hidden ones), ACTIVATION, TF32.
  */
 #define STRIPE          (4 * PIECE)
