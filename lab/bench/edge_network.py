@@ -78,11 +78,12 @@ def peak(call, device):
 
 
 def distance(x, y):
-    return float((x.double() - y).norm() / y.norm())
+    return float((x.detach().double() - y.detach()).norm() / y.detach().norm())
 
 
 def case(edges, width, kind, device, count, compiled):
     dtype = TYPES[kind]
+    torch.compiler.reset()  # a function is compiled eight times at most
     torch.manual_seed(0)
     nodes, target, source = graph_of(edges, device)
     layer = EdgeNetwork(width, width, width, width).to(device, dtype)
