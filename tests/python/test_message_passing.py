@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 import copy
+import functools
+import operator
 import pickle
 import types
 import warnings
@@ -35,6 +37,9 @@ MESSAGES = {  # the message, the operands by name and their shapes behind the fi
     "split heads": (lambda self, x_j, a: x_j.view(-1, 2, 3) * a.view(-1, 2, 1), {"x": (6,), "a": (2,)}, "mul"),
     "power": (lambda self, x_j: x_j.pow(2) + 1, {"x": (4,)}, "(pow(u, 2.0) + 1.0)"),
     "clamped": (lambda self, x_j, x_i: torch.maximum(x_j, x_i).clamp_min(-0.1), {"x": (4,)}, "max(max(u, v), n0)"),
+    "where, a method": (lambda self, x_j, x_i: (2 * x_j).where(x_j > x_i, x_i), {"x": (4,)}, "where((u > v), (2.0 * u), v)"),
+    "where": (lambda self, x_j, x_i: torch.where(x_j > x_i, x_j, x_i * x_i), {"x": (4,)}, "where((u > v), u, (v * v))"),
+    "a comparison times": (lambda self, x_j, x_i: x_j * (x_i > 0), {"x": (4,)}, "(u * (v > 0.0))"),
     "no dropout": (lambda self, x_j: F.dropout(x_j, 0.5, training=False), {"x": (4,)}, "copy_u"),
     "own": (lambda self, x_i: x_i.exp(), {"x": (4,)}, "exp(v)"),
     "two at the other end": (lambda self, x_j, y_j: x_j * y_j, {"x": (4,), "y": (4,)}, None),
@@ -43,11 +48,35 @@ MESSAGES = {  # the message, the operands by name and their shapes behind the fi
     "degrees": (lambda self, x_j, index, size_i: x_j / torch.bincount(index, minlength=size_i)[index].view(-1, 1), {"x": (4,)}, None),
     "a branch": (lambda self, x_j: x_j if (x_j > 0).any() else -x_j, {"x": (4,)}, None),
     "a vector of the layer": (lambda self, x_j: x_j * self.scale, {"x": (4,)}, None),
+    "without gradients": (lambda self, x_i, x_j: x_j * torch.no_grad()(torch.sigmoid)(x_i - x_j), {"x": (4,)}, None),
+    "a view without gradients": (lambda self, x_j, e: x_j * torch.no_grad()(lambda: e.view(-1, 4))() + e, {"x": (4,), "e": (4,)}, None),
+    "a function of autograd": (lambda self, x_j: Reversed.apply(x_j), {"x": (4,)}, None),
+    "in place": (lambda self, x_j: torch.relu_(x_j * 1) + x_j, {"x": (4,)}, None),
+    "in place on an argument": (lambda self, x_j: torch.tanh(torch.relu_(x_j)) * x_j, {"x": (4,)}, None),
+    "a sum in place": (lambda self, x_j, e: operator.iadd(1 * x_j, e), {"x": (4,), "e": (4,)}, None),
+    "an assignment with a product": (lambda self, x_j, e: operator.imul(x_j, e) + x_j, {"x": (4,), "e": (4,)}, None),
+    "or": (lambda self, x_i, x_j: x_j * ((x_j > 0) + (x_i > 0)), {"x": (4,)}, None),
+    "True": (lambda self, x_j: x_j * ((x_j > 0) + True), {"x": (4,)}, None),
+    "where of numbers": (lambda self, x_j: x_j * torch.where(x_j > 0, 1, 0), {"x": (4,)}, None),
+    "all equal": (lambda self, x_i, x_j: x_j * x_i.equal(x_j) - x_j * torch.equal(x_i, x_j) + x_j, {"x": (4,)}, None),
+    "in another type": (lambda self, x_j: x_j.float_power(2), {"x": (4,)}, None),
+    "a long text": (lambda self, x_j: functools.reduce(lambda h, _: h * (1 - h), range(9), x_j.tanh()), {"x": (4,)}, None),
+    "many numbers": (lambda self, x_j: functools.reduce(lambda h, k: h * (0.9 + 0.001 * k), range(17), x_j), {"x": (4,)}, None),
     "another shape": (lambda self, x_j, e: x_j + e.view(-1, 2, 2).flatten(1), {"x": (4,), "e": (4,)}, None),
     "a constant": (lambda self, x_j: x_j + x_j.new_ones(1), {"x": (4,)}, None),
     "dropout": (lambda self, x_j: F.dropout(x_j, 0.5), {"x": (4,)}, None),
     "noise": (lambda self, x_j: x_j + torch.rand(x_j.size(0), 1, dtype=torch.float64), {"x": (4,)}, None),
 }
+
+
+class Reversed(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 1.0
+
+    @staticmethod
+    def backward(ctx, grad):
+        return -grad
 
 
 def layers(message, aggr="sum", flow="source_to_target", update=None, **named):
