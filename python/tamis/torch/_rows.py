@@ -4,6 +4,7 @@ The function is called once with terms in place of tensors, as for expressions o
 """
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from typing import Any, NamedTuple, Optional
@@ -37,7 +38,7 @@ NAMED = {"u": "copy_u", "e": "copy_e", "(u + e)": "add", "(e + u)": "add", "(u -
 _INLINE = (0.0, 1.0, -1.0, 2.0)  # other numbers get names: their values are no part of what a GPU compiles
 _COMPARISONS = "<", ">", "=", "!"  # the first sign of "({} <= {})"
 _PLACE = re.compile("@([0-9]+)@")
-_MOST_NUMBERS, _LONGEST = 16, 1024  # the library's limits of one expression
+_MOST_NUMBERS, _LONGEST, _DEEPEST = 16, 1024, 64  # the library's limits of one expression
 _OF_NUMBERS = "equal", "float_power"  # PyTorch's functions of NumPy's names that do something else: one answer for all elements, another type
 
 
@@ -94,6 +95,8 @@ class Trace:
         if len(kinds) != 1 or not next(iter(kinds))[0].is_floating_point:
             raise TypeError("a message reads tensors of several types, or no floating-point ones")
         shown_as = {kind: _as(kind, tensor, seen[kind], shape, "u" in given or "v" in given) for kind, tensor in given.items()}
+        if text.count("(") >= _DEEPEST and max(itertools.accumulate((sign == "(") - (sign == ")") for sign in text)) >= _DEEPEST:
+            raise TypeError(f"the message as an expression has more than {_DEEPEST} levels of parentheses")
         op = NAMED.get(text)
         numbers = {name: value for name, value in self.numbers.items() if re.search(rf"\b{name}\b", text)}
         return Sums(op or text, shown_as.get("u"), shown_as.get("e"), shown_as.get("v"), numbers or None)
