@@ -51,6 +51,7 @@ MESSAGES = {  # the message, the operands by name and their shapes behind the fi
     "without gradients": (lambda self, x_i, x_j: x_j * torch.no_grad()(torch.sigmoid)(x_i - x_j), {"x": (4,)}, None),
     "a view without gradients": (lambda self, x_j, e: x_j * torch.no_grad()(lambda: e.view(-1, 4))() + e, {"x": (4,), "e": (4,)}, None),
     "a function of autograd": (lambda self, x_j: Reversed.apply(x_j), {"x": (4,)}, None),
+    "a function that returns its operand": (lambda self, x_j: Same.apply(x_j), {"x": (4,)}, None),
     "in place": (lambda self, x_j: torch.relu_(x_j * 1) + x_j, {"x": (4,)}, None),
     "in place on an argument": (lambda self, x_j: torch.tanh(torch.relu_(x_j)) * x_j, {"x": (4,)}, None),
     "a sum in place": (lambda self, x_j, e: operator.iadd(1 * x_j, e), {"x": (4,), "e": (4,)}, None),
@@ -76,6 +77,16 @@ class Reversed(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
         return x * 1.0
+
+    @staticmethod
+    def backward(ctx, grad):
+        return -grad
+
+
+class Same(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x
 
     @staticmethod
     def backward(ctx, grad):
@@ -179,6 +190,82 @@ def test_what_a_message_keeps_is_theirs():
     with pytest.warns(UserWarning, match="keeps something"):
         torch.testing.assert_close(ours(ends, None, x=x), theirs(ends, None, x=x))
     assert torch.equal(ours.kept, theirs.kept)
+
+
+def test_what_a_message_changes_in_place_is_theirs():
+    """Buffers, lists and dicts of the layer are as after one call of theirs."""
+    def message(self, x_j):
+        self.scale.data.add_(1)
+        if self.scale[0] > 1.5:
+            self.seen.add_(1)
+        self.list.append(x_j)
+        self.dict["x"] = x_j
+        return x_j * 2
+
+    x, ends, found = operand(NODES, 4), graph(), []
+    for layer in layers(message):
+        layer.register_buffer("seen", torch.zeros(()))
+        layer.list, layer.dict = [], {}
+        out = layer(ends, None, x=x)
+        found.append((out, layer.seen, len(layer.list), layer.list[0], layer.dict["x"]))
+    torch.testing.assert_close(*found)
+    ours, _ = layers(lambda self, x_j: self.seen.add_(self.step) * 0 if self.step is None else (self.seen.add_(1), x_j)[1] if self.step else x_j)
+    ours.register_buffer("seen", torch.zeros(()))
+    for step in (0, 1):
+        ours.step = step
+        if step == 0:
+            ours(ends, None, x=x)
+        else:
+            with pytest.raises(RuntimeError, match="in place in some calls"):
+                ours(ends, None, x=x)
+
+
+def test_hooks_of_parts_see_tensors():
+    seen = []
+    for layer in layers(lambda self, x_j: self.part(x_j)):
+        layer.part = torch.nn.ReLU()
+        layer.part.register_forward_hook(lambda part, given, out: seen.append(out))
+        layer(graph(), None, x=operand(NODES, 4))
+    assert len(seen) == 2 and all(isinstance(one, torch.Tensor) for one in seen)
+
+
+def test_autocast():
+    """Differences of positions are not rounded, and the functions that autocast widens are theirs."""
+    x, ends = torch.randn(NODES, 4) + 1000, graph()
+    for name, given in (("differences", x), ("own", (x - 1000).bfloat16()), ("x_j", x.bfloat16())):
+        ours, theirs = layers(MESSAGES[name][0])
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            one, other = ours(ends, None, x=given), theirs(ends, None, x=given)
+        torch.testing.assert_close(one, other, **({} if given is x else {"atol": 0.1, "rtol": 0.02}))
+
+
+def test_arguments_without_values():
+    x, ends = operand(NODES, 4), graph()
+    for message in (lambda self, x_j, ptr, index: x_j if index is not None and index == 0 else 2 * x_j, lambda self, x_j, index: 2 * x_j if len({index}) else x_j,
+                    lambda self, x_j, index: x_j if index != 1 else 2 * x_j):
+        results = []
+        for layer in layers(message):
+            try:
+                results.append(layer(ends, None, x=x))
+            except Exception as error:
+                results.append(type(error))
+        assert results[0] is results[1] if isinstance(results[1], type) else torch.equal(*results)
+
+
+def test_recorded_programs():
+    """torch.jit.trace records PyTorch Geometric's way; of other layers it would keep the graph of the example."""
+    from torch.fx.experimental.proxy_tensor import make_fx
+    layer, x, ends, others = Weighted(), torch.randn(NODES, 4), graph(), graph(seed=7)
+    weight = torch.rand(EDGES)
+    layer(x, ends, weight)
+    for program in (torch.jit.trace(layer, (x, ends, weight)), make_fx(layer)(x, ends, weight)):
+        torch.testing.assert_close(program(x, others, weight), layer(x, others, weight))
+    own = tt.pyg.SAGEConv(4, 4)
+    own(x, ends)
+    with pytest.raises(NotImplementedError, match="torch.export"):
+        torch.jit.trace(own, (x, ends))
+    with pytest.raises(NotImplementedError, match="torch.export"):
+        make_fx(own)(x, ends)
 
 
 def test_hooks_and_other_aggregations_are_theirs(monkeypatch):

@@ -63,6 +63,10 @@ class Trace:
         number = len(self.leaves) - 1
         return Row(f"@{number}@", (self.edges, *tensor.shape[1:]), self, number)
 
+    def dtype(self) -> torch.dtype:
+        """Return the type of the messages, which all tensors have."""
+        return self.leaves[0].tensor.dtype  # type: ignore[no-any-return]
+
     def number(self, x: Any) -> str:
         text = shown(x)  # refuses what is no number
         value = float(x)
@@ -166,7 +170,7 @@ class Row(Term):
 
     @property
     def dtype(self) -> torch.dtype:
-        return self.trace.leaves[0].tensor.dtype  # type: ignore[no-any-return]
+        return self.trace.dtype()
 
     @property
     def device(self) -> torch.device:
