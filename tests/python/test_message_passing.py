@@ -64,6 +64,7 @@ MESSAGES = {  # the message, the operands by name and their shapes behind the fi
     "a long text": (lambda self, x_j: functools.reduce(lambda h, _: h * (1 - h), range(9), x_j.tanh()), {"x": (4,)}, None),
     "deep": (lambda self, x_j: functools.reduce(lambda h, _: -h, range(63), x_j), {"x": (4,)}, "(-" * 63 + "u" + ")" * 63),
     "too deep": (lambda self, x_j: functools.reduce(lambda h, _: -h, range(64), x_j), {"x": (4,)}, None),
+    "too many values": (lambda self, x_j, e: functools.reduce(lambda hs, n: [torch.tanh(e * one) * other for one, other in zip(hs[::2], hs[1::2])], range(4), [torch.tanh(x_j * k) for k in range(2, 18)])[0], {"x": (4,), "e": (4,)}, None),
     "sixteen numbers": (lambda self, x_j: functools.reduce(lambda h, k: h * (0.9 + 0.001 * k), range(16), x_j), {"x": (4,)}, "(" * 16 + "u" + "".join(f" * n{k})" for k in range(16))),
     "many numbers": (lambda self, x_j: functools.reduce(lambda h, k: h * (0.9 + 0.001 * k), range(17), x_j), {"x": (4,)}, None),
     "another shape": (lambda self, x_j, e: x_j + e.view(-1, 2, 2).flatten(1), {"x": (4,), "e": (4,)}, None),

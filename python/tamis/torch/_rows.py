@@ -4,7 +4,7 @@ The function is called once with terms in place of tensors, as for expressions o
 """
 from __future__ import annotations
 
-import itertools
+import functools
 import math
 import re
 from typing import Any, NamedTuple, Optional
@@ -12,8 +12,11 @@ from typing import Any, NamedTuple, Optional
 import torch
 from torch import Tensor
 
+from .. import _errors
 from .._traced import FUNCTIONS, OPERATORS, OTHER_NAMES, Term, called, shown
 from . import _direct
+from ._messages import message
+from ._pattern import Pattern
 
 
 class Leaf(NamedTuple):
@@ -38,7 +41,7 @@ NAMED = {"u": "copy_u", "e": "copy_e", "(u + e)": "add", "(e + u)": "add", "(u -
 _INLINE = (0.0, 1.0, -1.0, 2.0)  # other numbers get names: their values are no part of what a GPU compiles
 _COMPARISONS = "<", ">", "=", "!"  # the first sign of "({} <= {})"
 _PLACE = re.compile("@([0-9]+)@")
-_MOST_NUMBERS, _LONGEST, _DEEPEST = 16, 1024, 64  # the library's limits of one expression
+_MOST_NUMBERS, _LONGEST = 16, 1024  # the library's limits of one expression
 _OF_NUMBERS = "equal", "float_power"  # PyTorch's functions of NumPy's names that do something else: one answer for all elements, another type
 
 
@@ -99,11 +102,25 @@ class Trace:
         if len(kinds) != 1 or not next(iter(kinds))[0].is_floating_point:
             raise TypeError("a message reads tensors of several types, or no floating-point ones")
         shown_as = {kind: _as(kind, tensor, seen[kind], shape, "u" in given or "v" in given) for kind, tensor in given.items()}
-        if text.count("(") >= _DEEPEST and max(itertools.accumulate((sign == "(") - (sign == ")") for sign in text)) >= _DEEPEST:
-            raise TypeError(f"the message as an expression has more than {_DEEPEST} levels of parentheses")
         op = NAMED.get(text)
         numbers = {name: value for name, value in self.numbers.items() if re.search(rf"\b{name}\b", text)}
+        refused = None if op else _refused(text, *numbers)
+        if refused:
+            raise TypeError(refused)
         return Sums(op or text, shown_as.get("u"), shown_as.get("e"), shown_as.get("v"), numbers or None)
+
+
+@functools.lru_cache(maxsize=256)
+def _refused(text: str, *names: str) -> Optional[str]:
+    """Return why the library does not take an expression or its gradients, which have more steps: they are computed of one edge."""
+    with torch.inference_mode(False), torch.enable_grad(), _direct.autocast_off("cpu"):
+        none = torch.zeros(1, dtype=torch.int64, device="cpu")
+        x, e, v = (torch.ones((1, 1), dtype=torch.float32, device="cpu", requires_grad=True) if re.search(rf"\b{kind}\b", text) else None for kind in "uev")
+        try:
+            message(Pattern.from_coo(none, none, (1, 1)), text, x, e, "sum", v, dict.fromkeys(names, 1.0)).backward(torch.ones((1, 1), dtype=torch.float32, device="cpu"))
+        except (_errors.ArgumentError, _errors.UnsupportedError) as error:
+            return str(error)
+    return None
 
 
 def _as(kind: str, tensor: Tensor, shapes: set, shape: tuple[int, ...], beside: bool) -> Tensor:

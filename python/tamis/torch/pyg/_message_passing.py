@@ -16,10 +16,8 @@ from torch.nn.parameter import UninitializedTensorMixin
 from torch_geometric.nn import MessagePassing as Theirs
 from torch_geometric.nn.aggr import MaxAggregation, MeanAggregation, MinAggregation, SumAggregation
 
-from ... import _errors
 from .. import Pattern, _direct, _graphs, message
 from .._direct import compiling
-from .._messages import OPS
 from .._rows import Sums, Trace
 from .._taken import PatternBuffer
 
@@ -167,16 +165,9 @@ class MessagePassing(Theirs):  # type: ignore[misc]
             targets, sources = sizes
             if not isinstance(pattern, Pattern):
                 pattern = _graphs.pattern_of(edge_index, sources, targets, self.flow == "target_to_source")
-            try:
-                with _direct.autocast_off(edge_index.device.type):  # PyTorch Geometric's sums and those of PyTorch's functions that autocast does not name keep the type
-                    out = message(pattern, sums.op, sums.x, sums.e, _REDUCES[type(self.aggr_module)], sums.v, sums.numbers)
-            except _errors.UnsupportedError as error:  # an expression of more steps than the library has room for
-                if sums.op in OPS:
-                    raise
-                reason = str(error)
-                self._failed.add(key)
-            else:
-                return self.update(out, **of_update)
+            with _direct.autocast_off(edge_index.device.type):  # PyTorch Geometric's sums and those of PyTorch's functions that autocast does not name keep the type
+                out = message(pattern, sums.op, sums.x, sums.e, _REDUCES[type(self.aggr_module)], sums.v, sums.numbers)
+            return self.update(out, **of_update)
         self._say(reason)
         return super().propagate(edge_index, size=size, **named)
 
