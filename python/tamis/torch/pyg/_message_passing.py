@@ -24,6 +24,7 @@ from .._taken import PatternBuffer
 _REDUCES = {SumAggregation: "sum", MeanAggregation: "mean", MaxAggregation: "max", MinAggregation: "min"}
 _HOOKS = "_propagate_forward_pre_hooks", "_propagate_forward_hooks", "_message_forward_pre_hooks", "_message_forward_hooks", "_aggregate_forward_pre_hooks", "_aggregate_forward_hooks"
 _OF_PARTS = "_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks"
+_PARTS = dict, list, set, collections.deque
 _WIDENED = re.compile(r"\b(exp|log|pow|rsqrt)\(")  # what autocast computes in 32 bits
 _said: set[tuple] = set()
 
@@ -63,20 +64,23 @@ class _Lost(RuntimeError):
 
 
 class _State:
-    """What a layer has before its message is called with terms, which PyTorch Geometric shall find as it was."""
+    """A layer before its message is called with terms, which PyTorch Geometric shall find as it was."""
 
     def __init__(self, layer: torch.nn.Module, copies: bool):
-        parts = layer.__dict__, *(part for part in layer.__dict__.values() if isinstance(part, (dict, list, set, collections.deque)))
-        self.parts = [(part, part.copy()) for part in parts]
+        parts = [layer.__dict__, *(part for part in layer.__dict__.values() if isinstance(part, _PARTS) and part is not layer._failed and part is not layer._known)]
+        self.empty = [part for part in parts if not part]
+        self.parts = [(part, part.copy()) for part in parts if part]
         tensors = [x for one in layer.modules() for x in (*one._parameters.values(), *one._buffers.values())
                    if x is not None and not isinstance(x, UninitializedTensorMixin) and not x.is_inference()]
         self.tensors = [(x, x._version, x.detach().clone() if copies else None) for x in tensors]
 
     def back(self) -> bool:
         """Put back what has changed; returns whether anything has."""
-        changed = False
+        changed = any(self.empty)
+        for part in self.empty if changed else ():
+            part.clear()
         for part, was in self.parts:
-            if len(part) != len(was) or not all(map(operator.is_, *(one.values() if isinstance(one, dict) else one for one in (part, was)))):
+            if len(part) != len(was) or not all(map(operator.is_, *((part.values(), was.values()) if isinstance(part, dict) else (part, was)))):
                 part.clear()
                 (part.extend if isinstance(part, (list, collections.deque)) else part.update)(was)
                 changed = True
@@ -166,7 +170,7 @@ class MessagePassing(Theirs):  # type: ignore[misc]
             targets, sources = sizes
             if not isinstance(pattern, Pattern):
                 pattern = _graphs.pattern_of(edge_index, sources, targets, self.flow == "target_to_source")
-            with _direct.autocast_off(edge_index.device.type):  # PyTorch Geometric's sums and those of PyTorch's functions that autocast does not name keep the type
+            with _direct.autocast_off(edge_index.device.type):  # gathers, element-by-element operations and sums of PyTorch keep the type
                 out = message(pattern, sums.op, sums.x, sums.e, _REDUCES[type(self.aggr_module)], sums.v, sums.numbers)
             return self.update(out, **of_update)
         self._say(reason)
