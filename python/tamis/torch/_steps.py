@@ -59,7 +59,7 @@ class _Recorded(torch.autograd.Function):
         again = torch.is_grad_enabled()
         with torch.enable_grad():
             # views: an operand may be made of another one, whose gradient must not go through it here
-            own = [None if x is None else x.view_as(x) if again else x.detach().requires_grad_(wants) for x, wants in zip(operands, need)]
+            own: list[Any] = [None if x is None else x.view_as(x) if again else x.detach().requires_grad_(wants) for x, wants in zip(operands, need)]
             out = step.plainly(*own)
             found = iter(torch.autograd.grad(out, [x for x, wants in zip(own, need) if wants], grad, create_graph=again, allow_unused=True))
         return None, *(next(found) if wants else None for wants in need)

@@ -12,7 +12,7 @@ from typing import Any, Optional
 
 import torch
 from torch import Tensor
-from torch.nn.parameter import UninitializedTensorMixin
+from torch.nn.parameter import is_lazy
 from torch_geometric.nn import MessagePassing as Theirs
 from torch_geometric.nn.aggr import MaxAggregation, MeanAggregation, MinAggregation, SumAggregation
 
@@ -67,11 +67,11 @@ class _State:
     """A layer before its message is called with terms, which PyTorch Geometric shall find as it was."""
 
     def __init__(self, layer: torch.nn.Module, copies: bool):
-        parts = [layer.__dict__, *(part for part in layer.__dict__.values() if isinstance(part, _PARTS) and part is not layer._failed and part is not layer._known)]
+        parts: list[Any] = [layer.__dict__, *(part for part in layer.__dict__.values() if isinstance(part, _PARTS) and part is not layer._failed and part is not layer._known)]
         self.empty = [part for part in parts if not part]
         self.parts = [(part, part.copy()) for part in parts if part]
         tensors = [x for one in layer.modules() for x in (*one._parameters.values(), *one._buffers.values())
-                   if x is not None and not isinstance(x, UninitializedTensorMixin) and not x.is_inference()]
+                   if x is not None and not is_lazy(x) and not x.is_inference()]
         self.tensors = [(x, x._version, x.detach().clone() if copies else None) for x in tensors]
 
     def back(self) -> bool:
