@@ -81,6 +81,8 @@ class Term:
     def __torch_function__(cls, function: Any, types: Any, given: tuple = (), others: dict | None = None) -> Term:
         others = dict(others or {})
         name = getattr(function, "__name__", str(function))
+        if name.endswith("_") and not name.endswith("__"):
+            raise TypeError(f"{name} changes its operand: expected {name[:-1]}")
         if name == "leaky_relu":
             given += (others.pop("negative_slope", 0.01),) if len(given) == 1 else ()
         for key in ("inplace", "approximate"):

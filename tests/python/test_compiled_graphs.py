@@ -134,3 +134,11 @@ def test_a_tensor_in_doubt_is_compared(monkeypatch):
 def test_many_layers_are_compiled():
     """torch.compile compiles one code eight times at most; each class of layers has its own."""
     assert len({layer.__call__.__code__ for layer in (pyg.SAGEConv, pyg.GCNConv, pyg.GATConv, pyg.GraphConv)}) == 4
+
+
+@pytest.mark.skipif(not hasattr(torch.Tag, "cudagraph_unsafe"), reason="this PyTorch has no such tag")
+def test_cuda_graphs_leave_graphs_out():
+    """Compilers must not capture operators that look up a graph on the host."""
+    for name in ("compiled_graph", "compiled_pattern", "compiled_blocks", "compiled_tensor", "message", "message_backward", "edge_op", "segment"):
+        assert torch.Tag.cudagraph_unsafe in getattr(torch.ops.tamis, name).default.tags
+    assert torch.Tag.cudagraph_unsafe not in torch.ops.tamis.cached_attention.default.tags

@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 import copy
+import functools
+import operator
 import pickle
 import types
 import warnings
@@ -35,6 +37,9 @@ MESSAGES = {  # the message, the operands by name and their shapes behind the fi
     "split heads": (lambda self, x_j, a: x_j.view(-1, 2, 3) * a.view(-1, 2, 1), {"x": (6,), "a": (2,)}, "mul"),
     "power": (lambda self, x_j: x_j.pow(2) + 1, {"x": (4,)}, "(pow(u, 2.0) + 1.0)"),
     "clamped": (lambda self, x_j, x_i: torch.maximum(x_j, x_i).clamp_min(-0.1), {"x": (4,)}, "max(max(u, v), n0)"),
+    "where, a method": (lambda self, x_j, x_i: (2 * x_j).where(x_j > x_i, x_i), {"x": (4,)}, "where((u > v), (2.0 * u), v)"),
+    "where": (lambda self, x_j, x_i: torch.where(x_j > x_i, x_j, x_i * x_i), {"x": (4,)}, "where((u > v), u, (v * v))"),
+    "a comparison times": (lambda self, x_j, x_i: x_j * (x_i > 0), {"x": (4,)}, "(u * (v > 0.0))"),
     "no dropout": (lambda self, x_j: F.dropout(x_j, 0.5, training=False), {"x": (4,)}, "copy_u"),
     "own": (lambda self, x_i: x_i.exp(), {"x": (4,)}, "exp(v)"),
     "two at the other end": (lambda self, x_j, y_j: x_j * y_j, {"x": (4,), "y": (4,)}, None),
@@ -43,11 +48,50 @@ MESSAGES = {  # the message, the operands by name and their shapes behind the fi
     "degrees": (lambda self, x_j, index, size_i: x_j / torch.bincount(index, minlength=size_i)[index].view(-1, 1), {"x": (4,)}, None),
     "a branch": (lambda self, x_j: x_j if (x_j > 0).any() else -x_j, {"x": (4,)}, None),
     "a vector of the layer": (lambda self, x_j: x_j * self.scale, {"x": (4,)}, None),
+    "without gradients": (lambda self, x_i, x_j: x_j * torch.no_grad()(torch.sigmoid)(x_i - x_j), {"x": (4,)}, None),
+    "a view without gradients": (lambda self, x_j, e: x_j * torch.no_grad()(lambda: e.view(-1, 4))() + e, {"x": (4,), "e": (4,)}, None),
+    "a function of autograd": (lambda self, x_j: Reversed.apply(x_j), {"x": (4,)}, None),
+    "a function that returns its operand": (lambda self, x_j: Same.apply(x_j), {"x": (4,)}, None),
+    "in place": (lambda self, x_j: torch.relu_(x_j * 1) + x_j, {"x": (4,)}, None),
+    "in place on an argument": (lambda self, x_j: torch.tanh(torch.relu_(x_j)) * x_j, {"x": (4,)}, None),
+    "a sum in place": (lambda self, x_j, e: operator.iadd(1 * x_j, e), {"x": (4,), "e": (4,)}, None),
+    "an assignment with a product": (lambda self, x_j, e: operator.imul(x_j, e) + x_j, {"x": (4,), "e": (4,)}, None),
+    "or": (lambda self, x_i, x_j: x_j * ((x_j > 0) + (x_i > 0)), {"x": (4,)}, None),
+    "True": (lambda self, x_j: x_j * ((x_j > 0) + True), {"x": (4,)}, None),
+    "where of numbers": (lambda self, x_j: x_j * torch.where(x_j > 0, 1, 0), {"x": (4,)}, None),
+    "all equal": (lambda self, x_i, x_j: x_j * x_i.equal(x_j) - x_j * torch.equal(x_i, x_j) + x_j, {"x": (4,)}, None),
+    "in another type": (lambda self, x_j: x_j.float_power(2), {"x": (4,)}, None),
+    "a long text": (lambda self, x_j: functools.reduce(lambda h, _: h * (1 - h), range(9), x_j.tanh()), {"x": (4,)}, None),
+    "deep": (lambda self, x_j: functools.reduce(lambda h, _: -h, range(63), x_j), {"x": (4,)}, "(-" * 63 + "u" + ")" * 63),
+    "too deep": (lambda self, x_j: functools.reduce(lambda h, _: -h, range(64), x_j), {"x": (4,)}, None),
+    "too many values": (lambda self, x_j, e: functools.reduce(lambda hs, n: [torch.tanh(e * one) * other for one, other in zip(hs[::2], hs[1::2])], range(4), [torch.tanh(x_j * k) for k in range(2, 18)])[0], {"x": (4,), "e": (4,)}, None),
+    "sixteen numbers": (lambda self, x_j: functools.reduce(lambda h, k: h * (0.9 + 0.001 * k), range(16), x_j), {"x": (4,)}, "(" * 16 + "u" + "".join(f" * n{k})" for k in range(16))),
+    "many numbers": (lambda self, x_j: functools.reduce(lambda h, k: h * (0.9 + 0.001 * k), range(17), x_j), {"x": (4,)}, None),
     "another shape": (lambda self, x_j, e: x_j + e.view(-1, 2, 2).flatten(1), {"x": (4,), "e": (4,)}, None),
     "a constant": (lambda self, x_j: x_j + x_j.new_ones(1), {"x": (4,)}, None),
     "dropout": (lambda self, x_j: F.dropout(x_j, 0.5), {"x": (4,)}, None),
     "noise": (lambda self, x_j: x_j + torch.rand(x_j.size(0), 1, dtype=torch.float64), {"x": (4,)}, None),
 }
+
+
+class Reversed(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 1.0
+
+    @staticmethod
+    def backward(ctx, grad):
+        return -grad
+
+
+class Same(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x
+
+    @staticmethod
+    def backward(ctx, grad):
+        return -grad
 
 
 def layers(message, aggr="sum", flow="source_to_target", update=None, **named):
@@ -147,6 +191,82 @@ def test_what_a_message_keeps_is_theirs():
     with pytest.warns(UserWarning, match="keeps something"):
         torch.testing.assert_close(ours(ends, None, x=x), theirs(ends, None, x=x))
     assert torch.equal(ours.kept, theirs.kept)
+
+
+def test_what_a_message_changes_in_place_is_theirs():
+    """Buffers, lists and dicts of the layer are as after one call of theirs."""
+    def message(self, x_j):
+        self.scale.data.add_(1)
+        if self.scale[0] > 1.5:
+            self.seen.add_(1)
+        self.list.append(x_j)
+        self.dict["x"] = x_j
+        return x_j * 2
+
+    x, ends, found = operand(NODES, 4), graph(), []
+    for layer in layers(message):
+        layer.register_buffer("seen", torch.zeros(()))
+        layer.list, layer.dict = [], {}
+        out = layer(ends, None, x=x)
+        found.append((out, layer.seen, len(layer.list), layer.list[0], layer.dict["x"]))
+    torch.testing.assert_close(*found)
+    ours, _ = layers(lambda self, x_j: self.seen.add_(self.step) * 0 if self.step is None else (self.seen.add_(1), x_j)[1] if self.step else x_j)
+    ours.register_buffer("seen", torch.zeros(()))
+    for step in (0, 1):
+        ours.step = step
+        if step == 0:
+            ours(ends, None, x=x)
+        else:
+            with pytest.raises(RuntimeError, match="in place in some calls"):
+                ours(ends, None, x=x)
+
+
+def test_hooks_of_parts_see_tensors():
+    seen = []
+    for layer in layers(lambda self, x_j: self.part(x_j)):
+        layer.part = torch.nn.ReLU()
+        layer.part.register_forward_hook(lambda part, given, out: seen.append(out))
+        layer(graph(), None, x=operand(NODES, 4))
+    assert len(seen) == 2 and all(isinstance(one, torch.Tensor) for one in seen)
+
+
+def test_autocast():
+    """Differences of positions are not rounded, and the functions that autocast widens are theirs."""
+    x, ends = torch.randn(NODES, 4) + 1000, graph()
+    for name, given in (("differences", x), ("own", (x - 1000).bfloat16()), ("x_j", x.bfloat16())):
+        ours, theirs = layers(MESSAGES[name][0])
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            one, other = ours(ends, None, x=given), theirs(ends, None, x=given)
+        torch.testing.assert_close(one, other, **({} if given is x else {"atol": 0.1, "rtol": 0.02}))
+
+
+def test_arguments_without_values():
+    x, ends = operand(NODES, 4), graph()
+    for message in (lambda self, x_j, ptr, index: x_j if index is not None and index == 0 else 2 * x_j, lambda self, x_j, index: 2 * x_j if len({index}) else x_j,
+                    lambda self, x_j, index: x_j if index != 1 else 2 * x_j):
+        results = []
+        for layer in layers(message):
+            try:
+                results.append(layer(ends, None, x=x))
+            except Exception as error:
+                results.append(type(error))
+        assert results[0] is results[1] if isinstance(results[1], type) else torch.equal(*results)
+
+
+def test_recorded_programs():
+    """torch.jit.trace records PyTorch Geometric's way; of other layers it would keep the graph of the example."""
+    from torch.fx.experimental.proxy_tensor import make_fx
+    layer, x, ends, others = Weighted(), torch.randn(NODES, 4), graph(), graph(seed=7)
+    weight = torch.rand(EDGES)
+    layer(x, ends, weight)
+    for program in (torch.jit.trace(layer, (x, ends, weight)), make_fx(layer)(x, ends, weight)):
+        torch.testing.assert_close(program(x, others, weight), layer(x, others, weight))
+    own = tt.pyg.SAGEConv(4, 4)
+    own(x, ends)
+    with pytest.raises(NotImplementedError, match="torch.export"):
+        torch.jit.trace(own, (x, ends))
+    with pytest.raises(NotImplementedError, match="torch.export"):
+        make_fx(own)(x, ends)
 
 
 def test_hooks_and_other_aggregations_are_theirs(monkeypatch):

@@ -467,6 +467,19 @@ def test_norms_of_batches(norm, lead):
     torch.testing.assert_close(ours(x, ends, e), torch.stack([one(own, ends, e) for own in x.flatten(0, -3)]).view(*lead, NODES, OUT))
 
 
+def test_operands_that_depend_on_another():
+    """With create_graph=True the gradient of one operand does not go through another, which is made of it."""
+    layers, ends = [layer.eval() for layer in pair("GENConv", IN, IN, aggr="softmax")], graph()
+    x, found = operand(NODES, IN), []
+    for layer in layers:
+        for again in (False, True):
+            h = x * 1.0
+            e = h[ends[0]] * 0.3 - h[ends[1]]
+            found.append(torch.autograd.grad(layer(h, ends, e).square().sum(), [x, h, e], create_graph=again))
+    for one in found[1:]:
+        torch.testing.assert_close(one, found[0])
+
+
 def test_batches_that_theirs_refuse():
     """Each member is computed as by itself."""
     e, f, kinds = operand(EDGES, FEATURES), operand(EDGES, 2), torch.randint(RELATIONS, (EDGES,))

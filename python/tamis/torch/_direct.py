@@ -17,7 +17,7 @@ REGISTERED = hasattr(torch.library, "register_fake")  # PyTorch 2.4 and newer
 compiling = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)
 autocast = getattr(torch._C, "_is_any_autocast_enabled", lambda: True)
 _profiled = getattr(torch._C._autograd, "_profiler_enabled", lambda: True)
-_traced = getattr(torch._C, "_get_tracing_state", lambda: True)
+traced = getattr(torch._C, "_get_tracing_state", lambda: True)
 modes = getattr(torch._C, "_len_torch_dispatch_stack", lambda: 1)
 transforms = getattr(torch._C, "_are_functorch_transforms_active", lambda: False)
 PLAIN = (Tensor, torch.nn.Parameter, type(None))
@@ -65,7 +65,7 @@ def _needs_of(tensors: tuple) -> int:
     return RECORDED if any_recorded(*tensors) else ALONE
 
 
-_STATES = transforms, autocast, _profiled, _traced, modes
+_STATES = transforms, autocast, _profiled, traced, modes
 _needs: Any = _needs_of
 _recipe.tensor_types()
 if POSSIBLE and _recipe.repeat is getattr(_recipe.calls, "repeat", None):  # the compiled module knows PyTorch

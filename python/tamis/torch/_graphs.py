@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from typing import Any, NamedTuple, Optional, Union
 
 import torch
@@ -34,7 +35,14 @@ def pattern_of(edge_index: Any, sources: int, targets: int, reverse: bool = Fals
         raise TypeError(f"edge_index is a tensor {kind}: expected a dense one (2, edges), or a tamis.torch.Pattern; Pattern.from_torch takes a "
                         f"sparse tensor, whose rows are targets")
     check_edges(edge_index)
+    if not compiling() and (_direct.traced() or _proxies()):
+        raise _errors.UnsupportedError("the graph of the example would become a constant of what torch.jit.trace or make_fx records: use torch.compile or torch.export")
     return _compiled.graph(edge_index, sources, targets, reverse) if compiling() else _of_edges(edge_index, sources, targets, reverse)
+
+
+def _proxies() -> bool:
+    """Return True within make_fx."""
+    return bool(_direct.modes()) and "torch.fx.experimental.proxy_tensor" in sys.modules and sys.modules["torch.fx.experimental.proxy_tensor"].get_proxy_mode() is not None
 
 
 def _of_edges(edge_index: Tensor, sources: int, targets: int, reverse: bool, doubtful: bool = False) -> Pattern:

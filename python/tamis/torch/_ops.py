@@ -359,7 +359,9 @@ def _autograd_of(name: str, apply: Any, tensors: int) -> Any:
 def define(name: str, schema: str, kernel: Any, fake: Any, flops: Any) -> Any:
     """Register an operator without derivatives; returns its qualified name. flops: as a formula of torch.utils.flop_counter, from tensors."""
     qualified = f"tamis::{name}"
-    torch.library.define(qualified, schema, tags=(torch.Tag.pt2_compliant_tag,))
+    graphs = name.startswith("compiled_") or "Tensor columns" in schema  # a replay would keep the graph, or the handle, of the call that was captured
+    unsafe = (torch.Tag.cudagraph_unsafe,) if graphs and hasattr(torch.Tag, "cudagraph_unsafe") else ()
+    torch.library.define(qualified, schema, tags=(torch.Tag.pt2_compliant_tag, *unsafe))
     torch.library.impl(qualified, ("cpu", "cuda"), kernel)
     torch.library.register_fake(qualified, fake)
     FLOPS[getattr(torch.ops.tamis, name)] = flops

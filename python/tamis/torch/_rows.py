@@ -4,6 +4,7 @@ The function is called once with terms in place of tensors, as for expressions o
 """
 from __future__ import annotations
 
+import functools
 import math
 import re
 from typing import Any, NamedTuple, Optional
@@ -11,7 +12,11 @@ from typing import Any, NamedTuple, Optional
 import torch
 from torch import Tensor
 
+from .. import _errors
 from .._traced import FUNCTIONS, OPERATORS, OTHER_NAMES, Term, called, shown
+from . import _direct
+from ._messages import message
+from ._pattern import Pattern
 
 
 class Leaf(NamedTuple):
@@ -36,6 +41,13 @@ NAMED = {"u": "copy_u", "e": "copy_e", "(u + e)": "add", "(e + u)": "add", "(u -
 _INLINE = (0.0, 1.0, -1.0, 2.0)  # other numbers get names: their values are no part of what a GPU compiles
 _COMPARISONS = "<", ">", "=", "!"  # the first sign of "({} <= {})"
 _PLACE = re.compile("@([0-9]+)@")
+_MOST_NUMBERS, _LONGEST = 16, 1024  # the library's limits of one expression
+_OF_NUMBERS = "equal", "float_power"  # PyTorch's functions of NumPy's names that do something else: one answer for all elements, another type
+
+
+def _modes() -> tuple:
+    """Return what PyTorch would do with operations in this place beside their results."""
+    return torch.is_grad_enabled(), torch.is_inference_mode_enabled(), _direct.autocast() and tuple(map(_direct.type_for, ("cpu", "cuda")))
 
 
 class Trace:
@@ -46,6 +58,7 @@ class Trace:
         self.leaves: list[Leaf] = []
         self.shapes: dict[int, set] = {}  # in which operations read each tensor
         self.numbers: dict[str, float] = {}
+        self.modes = _modes()
 
     def row(self, kind: str, tensor: Tensor) -> Row:
         """Return the term of a tensor."""
@@ -53,12 +66,18 @@ class Trace:
         number = len(self.leaves) - 1
         return Row(f"@{number}@", (self.edges, *tensor.shape[1:]), self, number)
 
+    def dtype(self) -> torch.dtype:
+        """Return the type of the messages, which all tensors have."""
+        return self.leaves[0].tensor.dtype  # type: ignore[no-any-return]
+
     def number(self, x: Any) -> str:
         text = shown(x)  # refuses what is no number
         value = float(x)
         if value in _INLINE or not math.isfinite(value):
             return text
         name = next((name for name, other in self.numbers.items() if other == value), None) or f"n{len(self.numbers)}"
+        if len(self.numbers) == _MOST_NUMBERS and name not in self.numbers:
+            raise TypeError(f"the message has more than {_MOST_NUMBERS} numbers")
         self.numbers[name] = value
         return name
 
@@ -85,7 +104,23 @@ class Trace:
         shown_as = {kind: _as(kind, tensor, seen[kind], shape, "u" in given or "v" in given) for kind, tensor in given.items()}
         op = NAMED.get(text)
         numbers = {name: value for name, value in self.numbers.items() if re.search(rf"\b{name}\b", text)}
+        refused = None if op else _refused(text, *numbers)
+        if refused:
+            raise TypeError(refused)
         return Sums(op or text, shown_as.get("u"), shown_as.get("e"), shown_as.get("v"), numbers or None)
+
+
+@functools.lru_cache(maxsize=256)
+def _refused(text: str, *names: str) -> Optional[str]:
+    """Return why the library does not take an expression or its gradients, which have more steps: they are computed of one edge."""
+    with torch.inference_mode(False), torch.enable_grad(), _direct.autocast_off("cpu"):
+        none = torch.zeros(1, dtype=torch.int64, device="cpu")
+        x, e, v = (torch.ones((1, 1), dtype=torch.float32, device="cpu", requires_grad=True) if re.search(rf"\b{kind}\b", text) else None for kind in "uev")
+        try:
+            message(Pattern.from_coo(none, none, (1, 1)), text, x, e, "sum", v, dict.fromkeys(names, 1.0)).backward(torch.ones((1, 1), dtype=torch.float32, device="cpu"))
+        except (_errors.ArgumentError, _errors.UnsupportedError) as error:
+            return str(error)
+    return None
 
 
 def _as(kind: str, tensor: Tensor, shapes: set, shape: tuple[int, ...], beside: bool) -> Tensor:
@@ -107,11 +142,16 @@ class Row(Term):
 
     def __init__(self, text: str, shape: tuple[int, ...], trace: Trace, leaf: Optional[int] = None, truth: bool = False):
         super().__init__(text)
+        if _modes() != trace.modes:  # the forward of an autograd.Function is without gradients as well
+            raise TypeError("the message is computed with and without gradients or autocast, or by an autograd.Function")
+        if len(text) > _LONGEST:
+            raise TypeError(f"the message as an expression has more than {_LONGEST} letters")
         self.shape, self.trace, self.leaf, self.truth = shape, trace, leaf, truth
 
     def _written(self, form: str, operands: tuple) -> Term:
         rows = [x for x in operands if isinstance(x, Row)]
-        shape = self.shape
+        shape, compares = self.shape, form[4:5] in _COMPARISONS
+        _of_types(form, compares, operands)
         for x in rows:
             if x.shape != shape:
                 if len(x.shape) != len(shape) or any(one != other and 1 not in (one, other) for one, other in zip(x.shape, shape)):  # edges would meet features
@@ -120,7 +160,7 @@ class Row(Term):
             if x.leaf is not None:
                 self.trace.shapes.setdefault(x.leaf, set()).add(x.shape)
         text = form.format(*(x.text if isinstance(x, Row) else self.trace.number(x) for x in operands))
-        return Row(text, shape, self.trace, truth=form[4:5] in _COMPARISONS)
+        return Row(text, shape, self.trace, truth=compares)
 
     def reshape(self, *shape: Any) -> Row:
         """The same elements in another shape, which a tensor as it was given may have, or where ones come in between or vanish."""
@@ -147,7 +187,7 @@ class Row(Term):
 
     @property
     def dtype(self) -> torch.dtype:
-        return self.trace.leaves[0].tensor.dtype  # type: ignore[no-any-return]
+        return self.trace.dtype()
 
     @property
     def device(self) -> torch.device:
@@ -161,13 +201,38 @@ class Row(Term):
             if not training or p == 0:
                 return given[0]
             raise TypeError("dropout of messages")
+        if name in _OF_NUMBERS or function is Tensor.where:
+            raise TypeError(f"{name} of messages")
         return super().__torch_function__(function, types, given, others)
+
+    def where(self, condition: Any, other: Any) -> Term:
+        return called("where", (condition, self, other))
+
+
+def _of_types(form: str, compares: bool, operands: tuple) -> None:
+    """Refuse operations that PyTorch computes in another type than the messages': of truth values alone "+" is "or"."""
+    if any(isinstance(x, bool) for x in operands):
+        raise TypeError("an operand is a bool")
+    if form.startswith("where("):
+        if not (isinstance(operands[0], Row) and operands[0].truth):
+            raise TypeError("the condition of where is no comparison")
+        operands = operands[1:]
+    if not compares and all(x.truth for x in operands if isinstance(x, Row)):
+        raise TypeError("a comparison is computed with as a number, or where has two numbers")
 
 
 def _method(name: str) -> Any:
     return lambda self, *others: called(name, (self, *others))
 
 
+def _in_place(name: str) -> Any:
+    def method(self: Row, other: Any) -> Row:
+        raise TypeError(f"{name} changes what the message is computed from")
+    return method
+
+
+for _name in "add", "sub", "mul", "truediv", "floordiv", "mod", "pow":
+    setattr(Row, f"__i{_name}__", _in_place(f"__i{_name}__"))
 for _name in (*FUNCTIONS, *OPERATORS, *OTHER_NAMES, "neg", "negative"):
-    if not _name.startswith("_") and not hasattr(Row, _name):
+    if not _name.startswith("_") and _name not in _OF_NUMBERS and not hasattr(Row, _name):
         setattr(Row, _name, _method(_name))

@@ -58,7 +58,8 @@ class _Recorded(torch.autograd.Function):
             return None, *step.back(ctx.known, grad.contiguous(), operands, saved[ctx.count:], need)
         again = torch.is_grad_enabled()
         with torch.enable_grad():
-            own = operands if again else [None if x is None else x.detach().requires_grad_(wants) for x, wants in zip(operands, need)]
+            # views: an operand may be made of another one, whose gradient must not go through it here
+            own: list[Any] = [None if x is None else x.view_as(x) if again else x.detach().requires_grad_(wants) for x, wants in zip(operands, need)]
             out = step.plainly(*own)
             found = iter(torch.autograd.grad(out, [x for x, wants in zip(own, need) if wants], grad, create_graph=again, allow_unused=True))
         return None, *(next(found) if wants else None for wants in need)

@@ -1,14 +1,18 @@
 """PyTorch Geometric's base of layers, whose messages are not in memory where their function is an expression."""
 from __future__ import annotations
 
+import collections
 import functools
 import inspect
 import operator
+import re
+import sys
 import warnings
 from typing import Any, Optional
 
 import torch
 from torch import Tensor
+from torch.nn.parameter import is_lazy
 from torch_geometric.nn import MessagePassing as Theirs
 from torch_geometric.nn.aggr import MaxAggregation, MeanAggregation, MinAggregation, SumAggregation
 
@@ -19,11 +23,23 @@ from .._taken import PatternBuffer
 
 _REDUCES = {SumAggregation: "sum", MeanAggregation: "mean", MaxAggregation: "max", MinAggregation: "min"}
 _HOOKS = "_propagate_forward_pre_hooks", "_propagate_forward_hooks", "_message_forward_pre_hooks", "_message_forward_hooks", "_aggregate_forward_pre_hooks", "_aggregate_forward_hooks"
+_OF_PARTS = "_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks"
+_PARTS = dict, list, set, collections.deque
+_WIDENED = re.compile(r"\b(exp|log|pow|rsqrt)\(")  # what autocast computes in 32 bits
 _said: set[tuple] = set()
 
 
 class _Unread:
     """An argument that has no value here. Any use of it is an error, and PyTorch Geometric computes the message then."""
+
+    def __bool__(self) -> bool:
+        raise TypeError("the message reads what PyTorch Geometric alone has")
+
+    def __eq__(self, other: object) -> bool:
+        return bool(self)
+
+    __ne__ = __eq__
+    __hash__ = None  # type: ignore[assignment]
 
 
 @functools.lru_cache(maxsize=256)
@@ -43,12 +59,68 @@ def _arguments(method: Any, found: dict[str, Any], first: int = 0) -> dict[str, 
     return given
 
 
+class _Lost(RuntimeError):
+    """A call with terms has changed what cannot be put back."""
+
+
+class _State:
+    """A layer before its message is called with terms, which PyTorch Geometric shall find as it was."""
+
+    def __init__(self, layer: torch.nn.Module, copies: bool):
+        parts: list[Any] = [layer.__dict__, *(part for part in layer.__dict__.values() if isinstance(part, _PARTS) and part is not layer._failed and part is not layer._known)]
+        self.empty = [part for part in parts if not part]
+        self.parts = [(part, part.copy()) for part in parts if part]
+        tensors = [x for one in layer.modules() for x in (*one._parameters.values(), *one._buffers.values())
+                   if x is not None and not is_lazy(x) and not x.is_inference()]
+        self.tensors = [(x, x._version, x.detach().clone() if copies else None) for x in tensors]
+
+    def back(self) -> bool:
+        """Put back what has changed; returns whether anything has."""
+        changed = any(self.empty)
+        for part in self.empty if changed else ():
+            part.clear()
+        for part, was in self.parts:
+            if len(part) != len(was) or not all(map(operator.is_, *((part.values(), was.values()) if isinstance(part, dict) else (part, was)))):
+                part.clear()
+                (part.extend if isinstance(part, (list, collections.deque)) else part.update)(was)
+                changed = True
+        for x, version, copy in self.tensors:
+            if x._version != version:
+                if copy is None:
+                    raise _Lost("message() changes a parameter or a buffer in place in some calls alone: derive the layer from torch_geometric.nn.MessagePassing")
+                x.data.copy_(copy)
+                changed = True
+        return changed
+
+
+def _called(function: Any, given: dict[str, Any], first: bool) -> Any:
+    """Call a message. first: refuse an autograd.Function, even one that returns its operand: it may have derivatives of its own."""
+    if not first or sys.getprofile() is not None:
+        return function(**given)
+    found: list[Any] = []
+
+    def seen(frame: Any, event: str, called: Any) -> None:
+        of = getattr(called, "__self__", None) if event == "c_call" else None
+        if isinstance(of, type) and issubclass(of, torch.autograd.Function) and called.__name__ == "apply":
+            found.append(of)
+
+    sys.setprofile(seen)
+    try:
+        result = function(**given)
+    finally:
+        sys.setprofile(None)
+    if found:
+        raise TypeError("the message calls an autograd.Function")
+    return result
+
+
 class MessagePassing(Theirs):  # type: ignore[misc]
     """The base of layers of your own: that of PyTorch Geometric, with the same methods and arguments, for `from torch_geometric.nn import MessagePassing`.
 
     A `message` that is computed element by element from one tensor of the other end (`x_j`), one of its own (`x_i`), one of the edges and numbers is reduced without
     being stored, with aggr "sum", "mean", "max" or "min". It is called with terms in place of tensors in each call. All other messages are computed as PyTorch
-    Geometric does, which a warning says once for each class, with the reason. `edge_index` may be a tamis.torch.Pattern.
+    Geometric does, which a warning says once for each class, with the reason. `edge_index` may be a tamis.torch.Pattern. Second derivatives of such a message are an
+    error unless it is a sum, a difference or a product of two tensors: derive the layer from torch_geometric.nn.MessagePassing for them.
 
     >>> class Weighted(MessagePassing):
     ...     def forward(self, x, edge_index, weight):
@@ -64,6 +136,7 @@ class MessagePassing(Theirs):  # type: ignore[misc]
     def __init__(self, *given: Any, **named: Any):
         super().__init__(*given, **named)
         self._failed: set[tuple] = set()  # kinds of calls whose messages are no expressions
+        self._known: set[tuple] = set()   # and those whose messages were one
 
     def _set_jittable_templates(self, raise_on_error: bool = False) -> None:
         """Keep `propagate`, in whose place PyTorch Geometric puts code that it generates for TorchScript."""
@@ -78,26 +151,30 @@ class MessagePassing(Theirs):  # type: ignore[misc]
                 edge_index, size = edge_index.flip(0), pattern.shape
         elif not isinstance(edge_index, Tensor) or edge_index.layout is not torch.strided:
             return super().propagate(edge_index, size=size, **named)
-        if self.explain or compiling() or _direct.transforms() or _direct.forward_mode():
+        if self.explain or compiling() or _direct.transforms() or _direct.forward_mode() or _direct.traced() or _direct.modes():
             return super().propagate(edge_index, size=size, **named)
         reason = self._reason()
         key = self.training, *((name, *((type(one), one.dim() if isinstance(one, Tensor) else None) for one in (x if isinstance(x, (tuple, list)) else (x,)))) for name, x in named.items())
         if reason is None and key not in self._failed:
             try:
-                sums, sizes, of_update = self._traced(edge_index, size, named)
+                sums, sizes, of_update = self._traced(edge_index, size, named, key not in self._known)
+                self._known.add(key)
+            except _Lost:
+                raise
             except Exception as error:  # whatever the function does with terms
                 reason = str(error) or type(error).__name__
                 self._failed.add(key)
         elif reason is None:
             return super().propagate(edge_index, size=size, **named)
-        if reason is not None:
-            self._say(reason)
-            return super().propagate(edge_index, size=size, **named)
-        targets, sources = sizes
-        if not isinstance(pattern, Pattern):
-            pattern = _graphs.pattern_of(edge_index, sources, targets, self.flow == "target_to_source")
-        out = message(pattern, sums.op, sums.x, sums.e, _REDUCES[type(self.aggr_module)], sums.v, sums.numbers)
-        return self.update(out, **of_update)
+        if reason is None:
+            targets, sources = sizes
+            if not isinstance(pattern, Pattern):
+                pattern = _graphs.pattern_of(edge_index, sources, targets, self.flow == "target_to_source")
+            with _direct.autocast_off(edge_index.device.type):  # gathers, element-by-element operations and sums of PyTorch keep the type
+                out = message(pattern, sums.op, sums.x, sums.e, _REDUCES[type(self.aggr_module)], sums.v, sums.numbers)
+            return self.update(out, **of_update)
+        self._say(reason)
+        return super().propagate(edge_index, size=size, **named)
 
     def _reason(self) -> Optional[str]:
         """Return why no message of this layer is an expression here."""
@@ -105,6 +182,8 @@ class MessagePassing(Theirs):  # type: ignore[misc]
             return f"it aggregates by {type(self.aggr_module).__name__ if type(self).aggregate is Theirs.aggregate else 'aggregate() of its own'}"
         if any(getattr(self, name, None) for name in _HOOKS) or self.aggr_module._forward_hooks or self.aggr_module._forward_pre_hooks:
             return "it has hooks of messages"
+        if any(getattr(part, hooks) for part in self.modules() if part is not self for hooks in _OF_PARTS):
+            return "a module in it has hooks, which would see terms in place of tensors"
         return "it has decomposed_layers" if self.decomposed_layers > 1 else None
 
     def _say(self, reason: str) -> None:
@@ -126,8 +205,9 @@ class MessagePassing(Theirs):  # type: ignore[misc]
             raise TypeError(f"node_dim is {self.node_dim}, and {name} has {given.dim()} dimensions")
         return trace.row("u" if name[-2:] == "_j" else "v", given)
 
-    def _traced(self, edge_index: Tensor, size: Any, named: dict[str, Any]) -> tuple[Sums, tuple[int, int], dict[str, Any]]:
-        """Return the messages as a call, the numbers of targets and sources, and the arguments of `update`. A TypeError says why there is none."""
+    def _traced(self, edge_index: Tensor, size: Any, named: dict[str, Any], first: bool) -> tuple[Sums, tuple[int, int], dict[str, Any]]:
+        """Return the messages as a call, the numbers of targets and sources, and the arguments of `update`. A TypeError says why there is none. first: of
+        such a call."""
         sizes, trace = self._check_input(edge_index, size), Trace(edge_index.shape[1])
         target, source = (1, 0) if self.flow == "source_to_target" else (0, 1)
         found: dict[str, Any] = {name: _Unread() for name in self.special_args}
@@ -149,18 +229,15 @@ class MessagePassing(Theirs):  # type: ignore[misc]
         of_update = _arguments(self.update, {**found, **named}, 1)
         if any(name[-2:] in ("_i", "_j") or isinstance(given, _Unread) for name, given in of_update.items()):
             raise TypeError("update() reads what edges have")
-        parts = self.__dict__, self._buffers, self._parameters, self._modules
-        before, drawn, sums = [dict(part) for part in parts], torch.get_rng_state(), None
+        state, drawn, sums, changed = _State(self, first), torch.get_rng_state(), None, False
         try:
-            sums = trace.sums(self.message(**_arguments(self.message, found)))
-        finally:  # PyTorch Geometric shall find everything as it was
-            if not all(len(part) == len(was) and all(map(operator.is_, part.values(), was.values())) for part, was in zip(parts, before)):
-                for part, was in zip(parts, before):
-                    part.clear()
-                    part.update(was)
-                sums = None
-            if sums is None:
+            sums = trace.sums(_called(self.message, _arguments(self.message, found), first))
+        finally:
+            changed = state.back()
+            if sums is None or changed:
                 torch.set_rng_state(drawn)
-        if sums is None:
+        if changed:
             raise TypeError("message() keeps something in the layer")
+        if trace.dtype() in _direct.HALF and _WIDENED.search(sums.op) and _direct.type_for(edge_index.device.type) is not None:
+            raise TypeError("autocast computes a function of the message in 32 bits")
         return sums, (targets, sources), of_update
