@@ -148,13 +148,14 @@ static bool is_wide(const fused *f, const tamis_matrix *x) {
 
 /* The addresses of results do not decide, for an optional result changes no other one's bits. */
 bool tamis_gpu_network_fused_takes(const tamis_edge_network_job *job) {
+    enum { READ = 5, WRITTEN = 3 };
     fused f;
-    const tamis_matrix *const read[] = {&job->e, &job->p, &job->q, &job->d_edges, &job->d_out};
-    const tamis_matrix *const written[] = {&job->edges, &job->out, &job->de};
+    const tamis_matrix *const read[READ] = {&job->e, &job->p, &job->q, &job->d_edges, &job->d_out};
+    const tamis_matrix *const written[WRITTEN] = {&job->edges, &job->out, &job->de};
     if (!plan(&f, job)) return false;
-    for (size_t i = 0; i < sizeof read / sizeof *read; i++)
+    for (int i = 0; i < READ; i++)
         if (!is_wide(&f, read[i]) || read[i]->stride > INT32_MAX) return false;
-    for (size_t i = 0; i < sizeof written / sizeof *written; i++)
+    for (int i = 0; i < WRITTEN; i++)
         if (written[i]->stride > INT32_MAX) return false;
     return true;
 }
