@@ -283,3 +283,33 @@ def test_wide(number, shuffled, dtype, tolerance):
         assert (got.double() - want).norm() <= 4 * tolerance * want.norm(), name
     again = torch.autograd.grad(tt.edge_network(tt.Pattern.from_coo(row, column, (rows, cols)), **given, **settings), given.values(), seeds)
     assert all(torch.equal(x, y) for x, y in zip(found[0], again))
+
+
+def test_vmap_of_the_backward_call():
+    pattern, _, _, given = case(without=("gain", "shift", "w2", "b2"))
+    given["e"].requires_grad_()
+    edges, _ = tt.edge_network(pattern, **given)
+    seeds = torch.randn(3, *edges.shape, dtype=torch.float64, device=DEVICE)
+
+    def gradient(seed):
+        return torch.autograd.grad(edges, given["e"], seed, retain_graph=True)[0]
+
+    torch.testing.assert_close(torch.vmap(gradient)(seeds), torch.stack([gradient(seed) for seed in seeds]))
+
+
+def test_an_epsilon_of_zero_is_zero():
+    pattern, row, column, given = case(without=("w2", "b2"))
+    y = tt.edge_network(pattern, **given, norm=True, epsilon=0.)[0]
+    plain = tt.edge_network(pattern, **{name: x for name, x in given.items() if name not in ("gain", "shift")})[0]
+    torch.testing.assert_close(y, torch.nn.functional.layer_norm(plain, (WIDTH,), given["gain"], given["shift"], eps=0.), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+def test_infinities_stay_in_their_place(dtype):
+    """A hidden number that is -infinity before ReLU is 0 after it, and spoils no other; widths are of tensor cores."""
+    row, column = torch.arange(64, device=DEVICE), torch.zeros(64, dtype=torch.long, device=DEVICE)
+    p = torch.ones(64, 32, device=DEVICE, dtype=dtype)
+    p[:, 3] = -torch.inf
+    weight = torch.eye(32, device=DEVICE, dtype=dtype)
+    edges, sums = tt.edge_network(tt.Pattern.from_coo(row, column, (64, 1)), torch.zeros(64, 32, device=DEVICE, dtype=dtype), p, w1=weight, w3=weight, activation="relu")
+    assert torch.equal(edges, p.clamp(min=0)) and torch.equal(sums, edges)
