@@ -1,12 +1,10 @@
 /* Host side of network_*.cu: the network on edges with an edge's layers kept on the chip. */
 #include "gpu/edge_network/fused.h"
 
-#include <string.h>
-
-#include "base/sizes.h"
 #include "base/status.h"
 #include "gpu/compile/utility.h"
 #include "gpu/edge_network/variants.h"
+#include "gpu/messages/order_call.h"
 #include "gpu/method.h"
 #include "gpu/tensor/form.h"
 
@@ -23,8 +21,8 @@ enum { UP, DOWN, VECTORS, PARTS, HIDDEN, SLOPES, RESULTS, GAIN_PARTS, WEIGHT_PAR
 typedef struct fused {
     const tamis_edge_network_job *job;
     tamis_gpu_device *device;
-    int64_t element, groups, warps;           /* bytes of an element; of a launch; of a group */
-    int64_t up_bytes, up_shared, down_shared; /* packed weights; shared memory of a group */
+    int64_t element, groups, warps; /* bytes of an element; of a launch; of a group */
+    int64_t up_bytes, up_shared; /* packed weights, of the way down as well; shared memory of a group on the way up */
     int64_t slab, shares;
     int64_t at[BUFFERS], bytes;
     tamis_network_variant v;
@@ -50,12 +48,19 @@ static int64_t weights_of(const tamis_edge_network_options *o) {
 
 static int64_t vector_count(const tamis_edge_network_options *o) { return 2 * o->hidden + 3 * o->width; }
 
-/* Shared memory of a group of the way up, as network_walk_kernels.h lays it out; `results`: 8 results are staged. */
-static int64_t up_shared(const fused *f, bool staged, bool results) {
+/* Shared memory of a group of the way up, as network_walk_kernels.h lays it out. */
+static int64_t up_shared(const fused *f, bool staged) {
     const tamis_edge_network_options *const o = &f->job->o;
     const int64_t rows = staged ? f->element * (2 * o->hidden + o->edge_width) : 0;
-    const bool own_place = results && !(staged && f->element * o->edge_width >= 2 * o->width);
+    const bool own_place = !(staged && f->element * o->edge_width >= 2 * o->width);
     return f->up_bytes + 4 * vector_count(o) + f->warps * (EDGES * rows + (own_place ? 32 * o->width : 0));
+}
+
+/* Bytes of the parts of the gradients of one layer's weights and bias, the largest layer's. */
+static int64_t weight_parts_bytes(const fused *f) {
+    const tamis_edge_network_options *const o = &f->job->o;
+    const int64_t widest = tamis_gpu_max(o->width, o->hidden), inputs = tamis_gpu_max(o->edge_width, o->hidden);
+    return 4 * f->shares * widest * (inputs + 1);
 }
 
 /* Places the parts of the workspace. */
@@ -63,7 +68,6 @@ static void place_buffers(fused *f) {
     const tamis_edge_network_options *const o = &f->job->o;
     const bool back = f->job->back;
     const int64_t slab = back ? f->slab : 0, warps = f->groups * f->warps;
-    const int64_t widest = tamis_gpu_max(o->width, o->hidden), inputs = tamis_gpu_max(o->edge_width, o->hidden);
     const int64_t sizes[BUFFERS] = {[UP] = f->up_bytes,
                                     [DOWN] = back ? f->up_bytes : 0,
                                     [VECTORS] = 4 * vector_count(o),
@@ -72,8 +76,7 @@ static void place_buffers(fused *f) {
                                     [SLOPES] = o->hidden_layers == 2 ? slab * o->hidden * f->element : 0,
                                     [RESULTS] = slab * o->width * f->element,
                                     [GAIN_PARTS] = back ? 8 * warps * o->width : 0,
-                                    [WEIGHT_PARTS] =
-                                        back ? 4 * f->shares * widest * (inputs + 1) * (o->hidden_layers + 1) : 0};
+                                    [WEIGHT_PARTS] = back ? weight_parts_bytes(f) * (o->hidden_layers + 1) : 0};
     f->bytes = 0;
     for (int i = 0; i < BUFFERS; i++) {
         f->at[i] = f->bytes;
@@ -105,17 +108,16 @@ static bool plan(fused *f, const tamis_edge_network_job *job) {
     f->warps = half && !job->back && o->hidden_layers == 1 ? WARPS : WARPS_WIDE;
     if (!together && f->warps == WARPS && tamis_gpu_max(o->hidden, o->width) > TOGETHER) f->warps = WARPS_WIDE;
     bool staged = half;
-    f->up_shared = up_shared(f, staged, true);
-    if (f->up_shared > room) f->up_shared = up_shared(f, staged = false, true);
-    f->down_shared = f->up_bytes;
+    f->up_shared = up_shared(f, staged);
+    if (f->up_shared > room) f->up_shared = up_shared(f, staged = false);
     if (f->up_shared > room) return false;
     const int64_t tiles = (job->order.nnz + EDGES - 1) / EDGES;
     f->groups = tamis_gpu_min(device->limits.multiprocessors, (tiles + f->warps - 1) / f->warps);
     f->slab = tamis_gpu_min(SLAB, tiles * EDGES);
     f->shares = tamis_gpu_min(device->limits.multiprocessors, (f->slab + 255) / 256);
     f->v = (tamis_network_variant){.element = tamis_gpu_element(o->type),
-                                   .index = job->order.column_type == TAMIS_I64 ? 64 : 32,
-                                   .offset = job->order.offset_type == TAMIS_I64 ? 64 : 32,
+                                   .index = tamis_gpu_index_bits(job->order.column_type),
+                                   .offset = tamis_gpu_index_bits(job->order.offset_type),
                                    .group = (int32_t)(f->warps * WARP),
                                    .groups = 1,
                                    .mma = !together,
@@ -225,7 +227,7 @@ static int64_t share_of(const fused *f, int64_t edges) {
     return ((edges + warps - 1) / warps + EDGES - 1) / EDGES * EDGES;
 }
 
-/* The arguments that all walks over edges have (INPUT_PARAMETERS), and what follows the range. */
+/* The arguments of a walk over edges (INPUT_PARAMETERS). */
 #define INPUT_ARGUMENTS(job)                                                                                           \
     tamis_gpu_integer("all_rows", (job)->order.rows), tamis_gpu_memory("offsets", (job)->order.offsets),               \
         tamis_gpu_memory("columns", (job)->order.columns), tamis_gpu_memory("entries", (job)->order.entries),          \
@@ -266,10 +268,8 @@ static tamis_status forward(const fused *f) {
 /* ------------------------------------------------------------------------------------------ backward */
 
 static tamis_place weight_parts(const fused *f, int which) {
-    const tamis_edge_network_options *const o = &f->job->o;
-    const int64_t widest = tamis_gpu_max(o->width, o->hidden), inputs = tamis_gpu_max(o->edge_width, o->hidden);
-    const int before = which == LAST ? o->hidden_layers : which;
-    return further(place_of(f, WEIGHT_PARTS), 4 * f->shares * widest * (inputs + 1) * before);
+    const int before = which == LAST ? f->job->o.hidden_layers : which;
+    return further(place_of(f, WEIGHT_PARTS), weight_parts_bytes(f) * before);
 }
 
 /* Adds the products of a slab to the parts of a gradient of weights: x^T y, x with a column for each output. */
@@ -332,7 +332,7 @@ static tamis_status slab(const fused *f, int64_t begin, int64_t end) {
                   tamis_gpu_place("parts", place_of(f, GAIN_PARTS)), tamis_gpu_integer("add", begin > 0))));
     v.has_de = job->de.at.base != NULL;
     v.has_d_out = v.has_d_out && !o->reduce_update; /* the residual's part */
-    TRY(start(f, TAMIS_NETWORK_DESCEND, v, f->groups, 1, f->down_shared,
+    TRY(start(f, TAMIS_NETWORK_DESCEND, v, f->groups, 1, f->up_bytes,
               TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("all_rows", job->order.rows),
                                   tamis_gpu_integer("first_edge", begin), tamis_gpu_integer("all_edges", end),
                                   tamis_gpu_integer("share", share), tamis_gpu_memory("offsets", job->order.offsets),

@@ -51,9 +51,9 @@ KERNEL network_descend(int64 all_rows, int64 first_edge, int64 all_edges, int64 
     walk.own.row = 0;
     ONE_BY_ONE
     for (place done = 0; done < edges_a_warp; done += EDGES) {
-        enum { MOST = HIDDEN > INNER ? HIDDEN : INNER, WIDEST = HIDDEN > WIDTH ? HIDDEN : WIDTH };
+        enum { MOST = HIDDEN > INNER ? HIDDEN : INNER };
         float sums[TILES(MOST)][4];
-        uint32 x[STRIPES(WIDEST)][2][4];
+        uint32 x[STRIPES(LARGEST)][2][4];
         walk.at = walk.range.begin + done;
         walk.some = walk.at < walk.range.end;
         if (!TOGETHER_64 && !walk.some) break;

@@ -60,7 +60,7 @@ KERNEL network_forward(int64 all_rows, int64 all_edges, int64 share, INPUT_PARAM
     const edge_inputs from = EDGE_INPUTS;
     load_shared(own_weights, weights, ALL_FRAGMENTS, own_vectors, vectors, VECTORS);
     const edge_range range = range_of(offsets, rows, 0, nnz, warp_number(), edges_a_warp);
-    row_sums sum = sums_begin(&range, warp_number());
+    row_sums sum = sums_begin(&range, offsets, warp_number());
     edge_walk walk = walk_begin(range, &from, stage);
     ONE_BY_ONE
     for (place done = 0; done < edges_a_warp; done += EDGES) {
@@ -72,10 +72,7 @@ KERNEL network_forward(int64 all_rows, int64 all_edges, int64 share, INPUT_PARAM
         for (int layer = 1; layer <= LAYERS; layer++) {
             uint32 x[STRIPES(HIDDEN)][2][4];
             activate_all(x, sums);
-            const int outputs = layer == LAYERS ? WIDTH : HIDDEN;
-            begin_with(sums, own_vectors + (layer == LAYERS ? BIAS_3 : BIAS_3 - HIDDEN), outputs, 1);
-            multiply_all(sums, x, next, HIDDEN, outputs);
-            next += FRAGMENTS(outputs, HIDDEN) * WARP_LANES;
+            next = next_layer(sums, x, next, own_vectors, layer);
         }
         if (!walk.some) continue;
         if (NORMALISE) {

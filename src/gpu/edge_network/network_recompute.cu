@@ -29,13 +29,7 @@ FUNCTION void add_columns(float *to, float *stage, const float (*sums)[4], int w
     stage_results(stage, sums, which);
     warp_barrier();
     UNROLL
-    for (int k = 0; k < 8; k++) UNROLL
-    for (int i = 0; i < SUM_ROUNDS; i++) {
-        if (!has_columns(i)) continue;
-        const int column = (128 * i + 4 * (LOCAL_ID % WARP_LANES)) ^ (k % 2 ? STAGE_TURN : 0);
-        const float4 x = *(const float4 *)(stage + k * WIDTH + column);
-        to[4 * i] += x.x, to[4 * i + 1] += x.y, to[4 * i + 2] += x.z, to[4 * i + 3] += x.w;
-    }
+    for (int k = 0; k < 8; k++) add_staged(to, stage, k);
 }
 
 /* Turns the results y, in sums, and the gradient dz into the gradient by y; adds to the gradients of gain and shift. */
@@ -124,16 +118,13 @@ KERNEL network_recompute(int64 all_rows, int64 first_edge, int64 all_edges, int6
         UNROLL
         for (int layer = 1; layer <= LAYERS; layer++) {
             uint32 x[STRIPES(HIDDEN)][2][4], slope[STRIPES(HIDDEN)][2][4];
-            const int outputs = layer == LAYERS ? WIDTH : HIDDEN;
             activate_with_slopes(x, slope, sums);
             store_words(h + (layer - 1) * h_count, x, at, HIDDEN, &walk, HIDDEN, 1);
             if (layer == 1)
                 store_words(slopes, slope, entry, slopes_stride, &walk, HIDDEN, 1);
             else
                 store_words(slopes_2, slope, at, HIDDEN, &walk, HIDDEN, 1);
-            begin_with(sums, own_vectors + (layer == LAYERS ? BIAS_3 : BIAS_3 - HIDDEN), outputs, 1);
-            multiply_all(sums, x, next, HIDDEN, outputs);
-            next += FRAGMENTS(outputs, HIDDEN) * WARP_LANES;
+            next = next_layer(sums, x, next, own_vectors, layer);
         }
         if (!walk.some) continue;
         float dz[TILES(WIDTH)][4];

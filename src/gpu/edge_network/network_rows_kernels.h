@@ -15,8 +15,7 @@ FUNCTION place place_min(place x, place y) { return x < y ? x : y; }
 
 typedef struct edge_range {
     place begin, end; /* edges */
-    place row;        /* of the last edge so far; before: of the first */
-    place before;     /* of edge begin - 1; -1: none */
+    place row;        /* of the last edge so far */
 } edge_range;
 
 FUNCTION place edge_row(const offset *offsets, place rows, place edge) { /* the last row that begins at or before it */
@@ -36,10 +35,8 @@ FUNCTION edge_range range_of(const offset *offsets, place rows, place first, pla
     edge_range r;
     r.begin = place_min(first + number * edges, nnz);
     r.end = place_min(r.begin + edges, nnz);
-    r.row = r.before = -1;
-    if (r.begin == r.end) return r;
-    r.row = edge_row(offsets, rows, r.begin);
-    if (r.begin > 0) r.before = edge_row(offsets, rows, r.begin - 1);
+    r.row = -1;
+    if (r.begin < r.end) r.row = edge_row(offsets, rows, r.begin);
     return r;
 }
 
@@ -87,12 +84,12 @@ FUNCTION void store_sums(element *to, const float *of) {
     }
 }
 
-FUNCTION row_sums sums_begin(const edge_range *r, place number) {
+FUNCTION row_sums sums_begin(const edge_range *r, const offset *offsets, place number) {
     row_sums sum;
     sum.number = number;
     sum.row = r->row;
     sum.begin = r->begin;
-    sum.cut = r->row == r->before;
+    sum.cut = r->row >= 0 && offsets[r->row] < r->begin;
     UNROLL
     for (int i = 0; i < 4 * SUM_ROUNDS; i++) sum.of[i] = 0;
     return sum;
@@ -119,6 +116,17 @@ FUNCTION void sums_store(row_sums *sum, place end, bool cut_after, element *out,
     sum->cut = false;
 }
 
+/* to += this lane's columns of edge k of eight in `stage` */
+FUNCTION void add_staged(float *to, const float *stage, int k) {
+    UNROLL
+    for (int i = 0; i < SUM_ROUNDS; i++) {
+        if (!has_columns(i)) continue;
+        const int column = (128 * i + 4 * (LOCAL_ID % 32)) ^ (k % 2 ? STAGE_TURN : 0);
+        const float4 x = *(const float4 *)(stage + k * WIDTH + column);
+        to[4 * i] += x.x, to[4 * i + 1] += x.y, to[4 * i + 2] += x.z, to[4 * i + 3] += x.w;
+    }
+}
+
 /* Adds edges at .. at + 7, whose vectors are in `stage`; lane first + k has the row of edge at + k. */
 FUNCTION void sums_add(row_sums *sum, const edge_range *r, const float *stage, place mine, place at, int first,
                        element *out, int32 out_stride, real *parts) {
@@ -130,14 +138,7 @@ FUNCTION void sums_add(row_sums *sum, const edge_range *r, const float *stage, p
     while (1) {
         const int next = begins ? __ffs((int)begins) - 1 : end;
         UNROLL_BY_4
-        for (; k < next; k++) UNROLL
-        for (int i = 0; i < SUM_ROUNDS; i++) {
-            if (!has_columns(i)) continue;
-            const int column = (128 * i + 4 * lane) ^ (k % 2 ? STAGE_TURN : 0);
-            const float4 x = *(const float4 *)(stage + (k - first) * WIDTH + column);
-            sum->of[4 * i] += x.x, sum->of[4 * i + 1] += x.y;
-            sum->of[4 * i + 2] += x.z, sum->of[4 * i + 3] += x.w;
-        }
+        for (; k < next; k++) add_staged(sum->of, stage, k - first);
         if (!begins) return;
         begins &= begins - 1;
         const place row = __shfl_sync(0xffffffffu, mine, next);

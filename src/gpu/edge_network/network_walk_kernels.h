@@ -138,7 +138,7 @@ FUNCTION void activate_all(uint32 (*x)[2][4], const float (*sums)[4]) {
 /* The places of edge lane % 16 */
 typedef struct own_edges {
     place row, column, entry;
-    place end; /* of the row that is lane rows after the first one's; row_of_own turns it into `row` */
+    place end; /* of the row that is lane rows after the first one's; rows_of_edges turns it into `row` */
 } own_edges;
 
 /* Begins to load the next edges. */
@@ -265,6 +265,16 @@ FUNCTION void first_layer(float (*sums)[4], edge_walk *w, const edge_inputs *fro
     if (!STAGED) return;
     warp_barrier();
     stage_nodes(w, from);
+}
+
+/* sums = the weights' product with the activations x, and the bias, behind hidden layer `layer`; returns the weights of
+   the next one. */
+FUNCTION const uint4 *next_layer(float (*sums)[4], const uint32 (*x)[2][4], const uint4 *weights, const float *vectors,
+                                 int layer) {
+    const int outputs = layer == LAYERS ? WIDTH : HIDDEN;
+    begin_with(sums, vectors + (layer == LAYERS ? BIAS_3 : BIAS_3 - HIDDEN), outputs, 1);
+    multiply_all(sums, x, weights, HIDDEN, outputs);
+    return weights + FRAGMENTS(outputs, HIDDEN) * WARP_LANES;
 }
 
 /* Copies the weights and vectors into the group's memory. */

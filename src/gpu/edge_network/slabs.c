@@ -214,20 +214,13 @@ static tamis_status gather(const slabs *s, const tamis_matrix *p, const tamis_ma
                                      buffer(s, "a", to)));
 }
 
-static tamis_status activate(const slabs *s, int a, int h) {
+/* The activation of a, or the way back through it: `other` gets it. */
+static tamis_status activate(const slabs *s, const char *kernel, int a, tamis_gpu_named other) {
     const int64_t count = tamis_times(s->count, s->job->o.hidden);
-    return start(s, "edge_activate", tamis_gpu_groups(count),
+    return start(s, kernel, tamis_gpu_groups(count),
                  TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("count", count),
                                      tamis_gpu_integer("kind", (int64_t)s->job->o.activation), buffer(s, "a", a),
-                                     buffer(s, "h", h)));
-}
-
-static tamis_status activate_back(const slabs *s, int a, int d) {
-    const int64_t count = tamis_times(s->count, s->job->o.hidden);
-    return start(s, "edge_activate_back", tamis_gpu_groups(count),
-                 TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("count", count),
-                                     tamis_gpu_integer("kind", (int64_t)s->job->o.activation), buffer(s, "a", a),
-                                     buffer(s, "d", d)));
+                                     other));
 }
 
 static tamis_matrix packed(const slabs *s, int which, int64_t cols) {
@@ -271,11 +264,11 @@ static tamis_status compute_layers(const slabs *s, bool wants_y) {
         TRY(widen(s));
         TRY(multiply(s, E, job->o.edge_width, W1_TURNED, hidden, A1, 1));
     }
-    TRY(activate(s, A1, H1));
+    TRY(activate(s, "edge_activate", A1, buffer(s, "h", H1)));
     if (job->o.hidden_layers == 2) {
         TRY(gather(s, NULL, NULL, BIAS2, hidden, A2));
         TRY(multiply(s, H1, hidden, W2_TURNED, hidden, A2, 1));
-        TRY(activate(s, A2, H2));
+        TRY(activate(s, "edge_activate", A2, buffer(s, "h", H2)));
     }
     if (!wants_y) return TAMIS_OK;
     TRY(gather(s, NULL, NULL, BIAS3, job->o.width, Y));
@@ -393,12 +386,12 @@ static tamis_status slab_back(const slabs *s) {
     TRY(cross(s, &job->dw3, DY, width, H2, hidden, SUM_W3));
     TRY(multiply(s, DY, width, W3_PLAIN, hidden, two ? DA2 : DA1, 0));
     if (two) {
-        TRY(activate_back(s, A2, DA2));
+        TRY(activate(s, "edge_activate_back", A2, buffer(s, "d", DA2)));
         TRY(sum(s, &job->db2, DA2, -1, hidden, SUM_B2));
         TRY(cross(s, &job->dw2, DA2, hidden, H1, hidden, SUM_W2));
         TRY(multiply(s, DA2, hidden, W2_PLAIN, hidden, DA1, 0));
     }
-    TRY(activate_back(s, A1, DA1));
+    TRY(activate(s, "edge_activate_back", A1, buffer(s, "d", DA1)));
     TRY(sum(s, &job->db1, DA1, -1, hidden, SUM_B1));
     TRY(cross(s, &job->dw1, DA1, hidden, E, job->o.edge_width, SUM_W1));
     TRY(scatter(s, &job->da, DA1, hidden));
