@@ -42,7 +42,7 @@ NAVIGATION = {
     "Models": ["models", "recommenders", "topics", "../../lab/results/quality"],
     "Speed": ["../performance", "../algorithms", "scaling"],
     "The laboratory": ["laboratory", "../../lab/results/README", "../../lab/results/methods"] + [
-        f"../../lab/notes/{theme}" for theme in ("cpu", "gpu-sddmm", "gpu-spmm", "attention", "gradients", "gpu-methods", "gpu-mma", "papers", "calls", "models", "messages", "groups")],
+        f"../../lab/notes/{name[:-3]}" for name in sorted(os.listdir(os.path.join(TOP, "lab/notes")))],
     "Tamis itself": ["architecture", "new-method", "new-edge", "new-model", "new-format", "api-design", "testing", "security", "../dependencies", "../../CONTRIBUTING", "../../CHANGELOG"],
 }
 NAME = re.compile(r"\b((?:tamis_|TAMIS_)\w+(?:\(\))?|tamis/\w+\.h)")
