@@ -43,7 +43,7 @@ NAVIGATION = {
     "Speed": ["../performance", "../algorithms", "scaling"],
     "The laboratory": ["laboratory", "../../lab/results/README", "../../lab/results/methods"] + [
         f"../../lab/notes/{name[:-3]}" for name in sorted(os.listdir(os.path.join(TOP, "lab/notes")))],
-    "Tamis itself": ["architecture", "new-method", "new-edge", "new-model", "new-format", "api-design", "testing", "security", "../dependencies", "../../CONTRIBUTING", "../../CHANGELOG"],
+    "Tamis itself": ["architecture", "new-method", "new-chip", "new-edge", "new-model", "new-format", "api-design", "testing", "security", "../dependencies", "../../CONTRIBUTING", "../../CHANGELOG"],
 }
 NAME = re.compile(r"\b((?:tamis_|TAMIS_)\w+(?:\(\))?|tamis/\w+\.h)")
 

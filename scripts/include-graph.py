@@ -47,7 +47,7 @@ MODULES = {"tamis": (), "ml": ("tamis",), "torch": ("tamis",), "tune": ("tamis",
 # what programs need beside the public headers
 SHARED = {("tools", "src/base/fnv"), ("tools", "src/base/load"), ("tools", "src/base/temporaries"), ("tools", "src/base/threads"), ("tools", "src/base/sizes"), ("peers", "src/base/sizes"), ("peers", "src/base/threads"),
           ("peers", "src/base/half"), ("peers", "src/cpu/kernels/exp"),  # of the specialised loops
-          ("tools", "src/select/laboratory"), ("tools", "src/io/files/output"),
+          ("tools", "src/select/laboratory"), ("tools", "src/io/files/input"), ("tools", "src/io/files/output"),
           ("tools", "src/io/formats/formats"), ("tools", "src/io/files/standard"), ("tools", "src/io/formats/standard_format"), ("tools", "src/sparse/submatrix")}
 # the tables of the laboratory's methods, which the backends' own tables continue with
 SHARED |= {("gpu", "lab/gpu/algorithms")}

@@ -36,28 +36,77 @@ TAMIS_API tamis_status tamis_device_ceilings(tamis_device *device, tamis_ceiling
 TAMIS_API tamis_status tamis_device_probe(tamis_device *device, tamis_ceilings *ceilings);
 
 /*
- * The factor by which the predicted time of an algorithm is multiplied on a device, because the cost model was fitted
- * on few chips. The command `tamis tune-device` measures these factors on matrices that it generates. If an algorithm
- * has several rows for the operation and type of a problem, the row with the nearest number of columns (K; L for SpMM)
- * applies.
+ * Predictions of times count what an algorithm moves and computes. The probe's bandwidths and some rates, as the
+ * seconds of an entry, turn the counts into seconds. Rates are built in for the chips on which they were fitted; on
+ * another chip `tamis tune-device` fits them to timings of all algorithms on matrices that it generates, and these
+ * functions do so to any timings. Not with TAMIS_PROBE=0, which leaves the built-in rates.
  */
+typedef struct tamis_timings tamis_timings;
+
+/* Makes an empty list of timings on a device, which must outlive it. NULL is ignored by tamis_timings_destroy. */
+TAMIS_API tamis_status tamis_timings_create(tamis_device *device, tamis_timings **timings);
+TAMIS_API void tamis_timings_destroy(tamis_timings *timings);
+
+/* Adds the seconds that an execution of a plan took. label: one line that names the problem, the same for all plans of
+   it; of the plan nothing is kept but sizes, options and the pattern's profile. A problem whose edge is an expression,
+   or that has no entries, adds nothing. */
+TAMIS_API tamis_status tamis_timings_add(tamis_timings *timings, const char *label, const tamis_plan *plan,
+                                         double seconds);
+
+/* True if a problem with this label has timings. */
+TAMIS_API bool tamis_timings_has(const tamis_timings *timings, const char *label);
+
+/* Writes all timings as a text, which tamis_timings_read takes. It is truncated to `bytes`, including a final zero.
+ *needed (may be NULL) is the full length including the zero. text may be NULL if bytes is 0. */
+TAMIS_API tamis_status tamis_timings_write(const tamis_timings *timings, char *text, size_t bytes, size_t *needed);
+
+/* Adds the timings of a text; name: where it comes from, for messages. A case that is cut short at its end is left out.
+   TAMIS_ERROR_FILE: it is damaged, or of another machine than the timings that are there. */
+TAMIS_API tamis_status tamis_timings_read(tamis_timings *timings, const char *text, const char *name);
+
+/* How well predictions choose among the algorithms that were timed. */
+typedef struct tamis_choices_judged {
+    int64_t cases; /* problems with two or more timed algorithms */
+    double mean; /* time of the algorithm that is predicted to be the fastest, over the fastest one's: geometric mean */
+    double within; /* share of the cases in which that is at most 1.10 */
+    double most;   /* the largest */
+    double error;  /* of all predictions: root of the mean square of log(predicted / measured) */
+    uint64_t reserved[4];
+} tamis_choices_judged;
+
+typedef struct tamis_fit {
+    int rates;                          /* number of rates that the timings depend on */
+    tamis_choices_judged before, after; /* all cases, with the device's rates of today and with the fitted ones */
+    tamis_choices_judged crossed;       /* each third of the patterns, with rates that were fitted to the others */
+    uint64_t reserved[4];
+} tamis_fit;
+
+/* Fits the device's rates to the timings. The device keeps its rates until tamis_timings_keep. */
+TAMIS_API tamis_status tamis_timings_fit(tamis_timings *timings, tamis_fit *fit);
+
+/* Keeps the fitted rates for this device, its instruction set and its threads, in memory and in the cache: later plans
+   predict by them. TAMIS_ERROR_FILE: the file cannot be written; the rates then apply to this process only. */
+TAMIS_API tamis_status tamis_timings_keep(const tamis_timings *timings);
+
+/* Writes the fitted rates as the lines of a profile that can be built in (docs/manual/new-chip.md); the text as above.
+ */
+TAMIS_API tamis_status tamis_timings_export(const tamis_timings *timings, char *text, size_t bytes, size_t *needed);
+
+/* Removes the device's fitted rates, in memory and in the cache. */
+TAMIS_API tamis_status tamis_device_forget_rates(tamis_device *device);
+
+/* Corrections of version 0.2, which rates replace. tamis_device_correct returns TAMIS_ERROR_UNSUPPORTED unless count is
+   0; tamis_device_corrections finds none. */
 typedef struct tamis_correction {
     char algorithm[48];
     tamis_operation operation;
     tamis_type type;
-    int64_t columns, cases; /* of the measured problems; number of measurements */
+    int64_t columns, cases;
     double factor;
     uint64_t reserved[4];
 } tamis_correction;
-
 #define TAMIS_CORRECTIONS_MOST 128
-
-/* Replaces the corrections for this device, its instruction set and its threads, in memory and on disk; count = 0
-   removes them. Later plans use them, except with TAMIS_PROBE=0. TAMIS_ERROR_FILE: the file cannot be written; the
-   corrections then apply to this process only. */
 TAMIS_API tamis_status tamis_device_correct(tamis_device *device, const tamis_correction *rows, int64_t count);
-
-/* Copies at most `most` of the device's corrections to rows; sets *count to their total number. */
 TAMIS_API tamis_status tamis_device_corrections(tamis_device *device, tamis_correction *rows, int64_t most,
                                                 int64_t *count);
 

@@ -11,6 +11,7 @@
 #include <tamis/structure.h>
 #include <tamis/tamis.h>
 
+#include "backend/rates.h"
 #include "expression/edge.h"
 
 /* Passed instead of a stream to allocate or release memory that work in any stream may use. Both may then wait for the
@@ -29,14 +30,17 @@ static inline tamis_edge_constants tamis_edge_constants_of(const tamis_options *
     return (tamis_edge_constants){options->edge_scale, options->edge_slope, options->edge_epsilon, text};
 }
 
+enum { TAMIS_SAMPLED_MOST = 12 };
+
 /* Inputs of predictions, choices and parameters: the pattern's profile, the machine, and the expected use. */
 typedef struct tamis_evidence {
     tamis_profile profile; /* exact for the rows; bandwidth and span are estimates */
     tamis_ceilings ceilings;
-    int corrections;    /* handle of the corrections of predictions on this device: see select/corrections.h; 0: none */
-    double fresh_share; /* share of the column accesses that are new within a window of L2's size; 1: no reuse */
+    double rates[TAMIS_RATES_MOST]; /* of this device's predictions: see backend/rates.h */
+    double fresh_share;    /* share of the column accesses that are new within a window of L2's size; 1: no reuse */
     double panel_fresh[2]; /* GPUs: distinct columns per nonzero in panels of 128 and of 256 rows; 1: none is shared */
     double row_fresh;      /* GPUs: upper limit of the share of nonzeros in rows unlike the previous one; 1: all */
+    double sampled[TAMIS_SAMPLED_MOST]; /* CPU: shapes that its methods make of the pattern: see cpu/rates.h */
     int64_t cache_l1, cache_l2, cache_l3;
     int64_t expected_calls;
 } tamis_evidence;
@@ -280,6 +284,7 @@ struct tamis_backend {
        what takes longer. */
     tamis_status (*ceilings)(int number, int threads, bool brief, tamis_ceilings *ceilings);
     tamis_ceilings (*default_ceilings)(int number, int threads); /* if nothing can be measured */
+    const tamis_rate_table *rates;
     int (*processors)(void);                  /* processors on which `threads` threads run; NULL: not applicable */
     int64_t (*allocation_most)(void *device); /* largest allocation in bytes; NULL: all of its memory */
     tamis_status (*execute)(const tamis_prepared *prepared, void *stream, const tamis_operands *operands);

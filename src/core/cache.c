@@ -5,7 +5,7 @@
 #include "base/status.h"
 #include "gpu/compile/program_cache.h"
 #include "select/ceilings.h"
-#include "select/corrections.h"
+#include "select/rates.h"
 #include "select/remembered.h"
 
 tamis_status tamis_cache_describe(tamis_cache_description *description) {
@@ -24,7 +24,7 @@ tamis_status tamis_cache_describe(tamis_cache_description *description) {
 tamis_status tamis_cache_clear(int64_t *removed) {
     tamis_clear_error();
     const int64_t count =
-        tamis_program_cache_clear() + tamis_remembered_clear() + tamis_ceilings_clear() + tamis_corrections_clear();
+        tamis_program_cache_clear() + tamis_remembered_clear() + tamis_ceilings_clear() + tamis_rates_clear();
     if (removed) *removed = count;
     return TAMIS_OK;
 }

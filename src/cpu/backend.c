@@ -8,6 +8,7 @@
 #include "cpu/memory.h"
 #include "cpu/methods/cells/gradient.h"
 #include "cpu/parts.h"
+#include "cpu/rates.h"
 
 static int device_count(void) { return 1; }
 
@@ -83,6 +84,7 @@ const tamis_backend tamis_cpu_backend = {
     .why_absent = why_absent,
     .ceilings = ceilings,
     .default_ceilings = default_ceilings,
+    .rates = &tamis_cpu_rate_table,
     .processors = processors,
     .execute = tamis_cpu_execute,
     .sizes = tamis_cpu_sizes,

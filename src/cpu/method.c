@@ -3,7 +3,6 @@
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "cpu/fitted.h"
 #include "sparse/structure.h"
 
 tamis_status tamis_cpu_keep(tamis_prepared *p, int64_t count, size_t size, const char *what, void **memory) {
@@ -19,23 +18,33 @@ int64_t tamis_cpu_chunk_bytes(const tamis_prepared *p, int64_t reals) {
 
 /* ------------------------------------------------------------------------------------------ choices */
 
+/* Chosen by trials on a core of family 25 with AVX-512 (lab/notes/cpu.md). */
+static const struct {
+    double bytes;              /* prefetch distance in bytes of rows of B: SpMM */
+    double dot_bytes;          /* SDDMM and fused, which also read rows of A */
+    double far_bytes;          /* if L3 does not hold B */
+    double least, short_least; /* prefetch if new bytes of B exceed this multiple of L2; short rows */
+    double short_row;          /* rows of fewer bytes are short, in SpMM */
+    double same_least;         /* the multiple for fused with D = B and mostly new rows */
+} prefetch = {10240, 8192, 16384, 4, 6, 256, 1.5};
+
+/* Shares of L3 that C or E, or both with B or D, must exceed for non-temporal stores. */
+static const double stream_output = 0.25, stream_all = 0.5;
+
 /* Prefetching rows that are already in cache costs up to a quarter of the rate; rows from memory gain as much or more
    (lab/notes/cpu.md). So the rule asks how many bytes of B are new. */
 int64_t tamis_cpu_choose_prefetch(const tamis_problem *problem) {
-    const tamis_cpu_fitted *const f = &tamis_cpu_fit;
     const bool spmm = problem->operation == TAMIS_OP_SPMM;
     const double row_bytes = (double)(spmm ? problem->width : problem->inner) * (double)tamis_type_size(problem->type);
     const double fresh = problem->evidence->fresh_share, all = (double)problem->cols * row_bytes;
     /* with D = B a nonzero waits for its row of B, so prefetching pays from a few L2 of random rows on */
     const bool random = problem->d_is_b && fresh >= 0.5;
-    const double least = random                                      ? f->prefetch.same_least
-                         : spmm && row_bytes < f->prefetch.short_row ? f->prefetch.short_least
-                                                                     : f->prefetch.least;
+    const double least = random                                   ? prefetch.same_least
+                         : spmm && row_bytes < prefetch.short_row ? prefetch.short_least
+                                                                  : prefetch.least;
     if (fresh < 0.25 || fresh * all < least * (double)problem->evidence->cache_l2) return 0;
     const bool far = all > (double)problem->evidence->cache_l3;
-    const double bytes = spmm                      ? f->prefetch.bytes
-                         : far && !problem->d_is_b ? f->prefetch.far_bytes
-                                                   : f->prefetch.dot_bytes;
+    const double bytes = spmm ? prefetch.bytes : far && !problem->d_is_b ? prefetch.far_bytes : prefetch.dot_bytes;
     const int64_t ahead = row_bytes > 0 ? (int64_t)(bytes / row_bytes) : 0;
     const int64_t most = spmm ? 48 : 64;
     return ahead < 8 ? 8 : ahead > most ? most : ahead;
@@ -59,8 +68,7 @@ bool tamis_cpu_choose_stream(const tamis_problem *problem) {
     const double row_bytes = (double)problem->width * (double)tamis_type_size(problem->type);
     const double out = (double)problem->rows * row_bytes, all = out + (double)problem->cols * row_bytes;
     const double l3 = (double)problem->evidence->cache_l3;
-    return problem->operation != TAMIS_OP_SDDMM && out > tamis_cpu_fit.stream.output * l3 &&
-           all > tamis_cpu_fit.stream.all * l3;
+    return problem->operation != TAMIS_OP_SDDMM && out > stream_output * l3 && all > stream_all * l3;
 }
 
 void tamis_cpu_walk_defaults(tamis_prepared *p) {

@@ -4,6 +4,9 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "cpu/memory.h"
+#include "cpu/methods/amx/build.h"
+#include "cpu/methods/cells/build.h"
+#include "cpu/methods/panels/build.h"
 #include "cpu/predict.h"
 #include "sparse/index.h"
 #include "sparse/locality.h"
@@ -89,6 +92,24 @@ done:
     return status;
 }
 
+/* Samples the shapes that methods make of the pattern, for their predictions. */
+static void sample_shapes(const tamis_problem *p, int64_t row_bytes, tamis_evidence *evidence) {
+    double *const sampled = evidence->sampled;
+    const tamis_cpu_panel_shares panels[2] = {tamis_cpu_profile_panels(p, 6), tamis_cpu_profile_panels(p, 8)};
+    for (int i = 0; i < 2; i++) {
+        double *const to = sampled + TAMIS_CPU_SAMPLED_PANELS + 3 * i;
+        to[0] = panels[i].entries, to[1] = panels[i].runs, to[2] = panels[i].single;
+    }
+    if (row_bytes > 0)
+        sampled[TAMIS_CPU_SAMPLED_FRESH] =
+            tamis_fresh_share(p->columns, p->index_type, p->nnz, evidence->cache_l1 / row_bytes);
+    if (p->operation == TAMIS_OP_FUSED && p->cols <= UINT32_MAX)
+        sampled[TAMIS_CPU_SAMPLED_CELLS] = tamis_cpu_cells_count(p);
+    if (p->type != TAMIS_BF16 || p->operation == TAMIS_OP_FUSED) return;
+    const tamis_cpu_amx_shares amx = tamis_cpu_amx_profile(p, TAMIS_CPU_AMX_LEAST);
+    sampled[TAMIS_CPU_SAMPLED_AMX] = amx.nonzeros, sampled[TAMIS_CPU_SAMPLED_AMX + 1] = amx.cells;
+}
+
 /* The profile of the rows is exact; that of the columns is sampled. Single calls skip what they do not choose by, since
    sampling takes as long as a small call. */
 tamis_status tamis_cpu_profile(const tamis_problem *p, tamis_evidence *evidence) {
@@ -107,6 +128,9 @@ tamis_status tamis_cpu_profile(const tamis_problem *p, tamis_evidence *evidence)
         tamis_profile_lengths(&csr, p->threads, &evidence->profile);
     else
         tamis_profile_rows(&csr, p->threads, &evidence->profile);
+    evidence->sampled[TAMIS_CPU_SAMPLED_FRESH] = 1;
+    if (p->type == TAMIS_BF16) evidence->sampled[TAMIS_CPU_SAMPLED_PAIRS] = tamis_cpu_pairs_of(p->type);
+    if (!p->once) sample_shapes(p, row_bytes, evidence);
     const bool near = (double)p->cols * tamis_cpu_row_bytes(p) <= 0.75 * (double)evidence->cache_l2;
     evidence->fresh_share = 1;
     if (p->once && near) return TAMIS_OK; /* L2 keeps all rows, new or not */

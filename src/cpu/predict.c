@@ -1,11 +1,13 @@
-/* The cost model: bandwidth of random rows of dense operands, and the time of a call without tiles. */
+/* The cost model: see predict.h. */
 #include "cpu/predict.h"
 
 #include <math.h>
 
-#include "cpu/fitted.h"
 #include "cpu/variants.h"
 #include "sparse/index.h"
+
+/* A cache holds a table for the next reads, unless it fills more than this share of it. */
+static const double kept_share = 0.75;
 
 /* The rate of `threads` cores, from the measured rates of one core and of all: it scales linearly up to the rate of
    all, as memory bandwidth does. */
@@ -42,12 +44,11 @@ double tamis_cpu_row_bytes(const tamis_problem *problem) {
     return 0;
 }
 
-double tamis_cpu_stream_seconds(const tamis_problem *problem) {
-    const tamis_ceilings *const c = &problem->evidence->ceilings;
-    const double size = (double)tamis_type_size(problem->type);
-    const double index_bytes = (double)tamis_index_size(problem->index_type) + size * (problem->has_values ? 1 : 0);
-    const double bytes = index_bytes + (problem->operation == TAMIS_OP_SDDMM ? size : 0);
-    return (double)problem->nnz * bytes / (at_threads(c->memory_gbs, problem->threads, c->threads) * 1e9);
+/* Random columns leave some out: few entries in a large matrix name few rows. */
+double tamis_cpu_table_bytes(const tamis_problem *problem) {
+    const double cols = (double)problem->cols, nnz = (double)problem->nnz;
+    const double named = nnz < 4 * cols ? cols * -expm1(-nnz / fmax(cols, 1)) : cols;
+    return named * tamis_cpu_row_bytes(problem) * (problem->d_is_b ? 0.5 : 1);
 }
 
 double tamis_cpu_peak(const tamis_problem *problem) {
@@ -56,70 +57,75 @@ double tamis_cpu_peak(const tamis_problem *problem) {
     return at_threads(rates, problem->threads, c->threads) * 1e9;
 }
 
-double tamis_cpu_arithmetic_seconds(const tamis_problem *problem) {
-    double dots = problem->operation == TAMIS_OP_SPMM ? 0 : (double)problem->inner;
-    double sums = problem->operation == TAMIS_OP_SDDMM ? 0 : (double)problem->width;
+double tamis_cpu_pairs_of(tamis_type type) {
     const tamis_cpu_variant *variant = NULL;
-    if (tamis_cpu_variant_choose(&variant) == TAMIS_OK && variant->kernels[problem->type]->pairs) {
-        const bool amx = variant->amx && !variant->amx->emulated;
-        dots /= amx ? tamis_cpu_fit.pairs.with_amx : tamis_cpu_fit.pairs.dots;
+    if (tamis_cpu_variant_choose(&variant) != TAMIS_OK || !variant->kernels[type]->pairs) return 0;
+    return variant->amx && !variant->amx->emulated ? 2 : 1;
+}
+
+double tamis_cpu_products(const tamis_problem *problem) {
+    const tamis_cpu_rates *const rates = tamis_cpu_rates_of(problem);
+    double dots = problem->operation == TAMIS_OP_SPMM ? 0 : (double)problem->inner * rates->dots.products;
+    double sums = problem->operation == TAMIS_OP_SDDMM ? 0 : (double)problem->width * rates->sums.products;
+    const double pairs = problem->evidence->sampled[TAMIS_CPU_SAMPLED_PAIRS];
+    if (pairs > 0) {
+        const double multiple = pairs > 1 ? rates->amx : rates->pairs;
+        dots /= multiple;
         /* weights that are samples, or fp32 values, are not bf16 */
-        const bool values = problem->operation == TAMIS_OP_SPMM && problem->value_type == problem->type;
-        if (values) sums /= amx ? tamis_cpu_fit.pairs.with_amx : tamis_cpu_fit.pairs.sums;
+        if (problem->operation == TAMIS_OP_SPMM && problem->value_type == problem->type) sums /= multiple;
     }
-    const double widened = problem->type == TAMIS_F16 ? tamis_cpu_fit.fp16 : 1;
-    return widened * 2 * (double)problem->nnz * (dots + sums) / tamis_cpu_peak(problem);
+    return 2 * (double)problem->nnz * (dots + sums) * (problem->type == TAMIS_F16 ? rates->fp16 : 1);
 }
 
-/* The table fits L2, which S and C use as well, or its rows are still there. */
-double tamis_cpu_near_seconds(const tamis_problem *problem, double table, double bytes) {
-    const double l2 = (double)problem->evidence->cache_l2;
-    const double crowded = table > 0.375 * l2 && table <= 0.75 * l2 ? tamis_cpu_fit.crowded : 1;
-    return crowded * bytes / tamis_cpu_gather_rate(problem, 0.5 * l2);
+double tamis_cpu_far_share(const tamis_problem *problem) {
+    const bool fits = tamis_cpu_table_bytes(problem) <= kept_share * (double)problem->evidence->cache_l2;
+    return fits ? 0 : problem->evidence->fresh_share;
 }
 
-double tamis_cpu_far_share(const tamis_problem *problem, double table) {
-    return table <= 0.75 * (double)problem->evidence->cache_l2 ? 0 : problem->evidence->fresh_share;
-}
-
-double tamis_cpu_dense_rate(const tamis_problem *problem, double table, double dense) {
-    const tamis_ceilings *const c = &problem->evidence->ceilings;
-    const bool in_l3 = table + dense < (double)problem->evidence->cache_l3;
-    return at_threads(in_l3 ? c->l3_gbs : c->memory_gbs, problem->threads, c->threads) * 1e9;
-}
-
-double tamis_cpu_predict_untiled(const tamis_problem *problem, double per_nonzero) {
-    const tamis_ceilings *const c = &problem->evidence->ceilings;
-    const double nnz = (double)problem->nnz, rows = (double)problem->rows, row_bytes = tamis_cpu_row_bytes(problem);
+double tamis_cpu_streamed(const tamis_problem *problem) {
     const double size = (double)tamis_type_size(problem->type);
-    const double near_rate = tamis_cpu_gather_rate(problem, 0.5 * (double)problem->evidence->cache_l2);
-    /* if D is B, its rows are read once from afar and once from L1 */
-    const double read = problem->d_is_b ? 0.5 * row_bytes : row_bytes, again = row_bytes - read;
-    const double table = (double)problem->cols * read;
+    const double entry = (double)tamis_index_size(problem->index_type) + size * (problem->has_values ? 1 : 0) +
+                         (problem->operation == TAMIS_OP_SDDMM ? size : 0);
+    return (double)problem->nnz * entry + (double)problem->rows * (double)(problem->inner + 2 * problem->width) * size;
+}
+
+/* Bytes per second of S, A and the output: out of the cache that holds them together with the table. */
+static double stream_rate(const tamis_problem *problem, double bytes) {
+    const tamis_ceilings *const c = &problem->evidence->ceilings;
+    const double all = bytes + tamis_cpu_table_bytes(problem);
+    const double *const rates = all <= kept_share * (double)problem->evidence->cache_l2 * problem->threads ? c->l2_gbs
+                                : all <= (double)problem->evidence->cache_l3                               ? c->l3_gbs
+                                                                             : c->memory_gbs;
+    return at_threads(rates, problem->threads, c->threads) * 1e9;
+}
+
+/* Moving near rows, moving the others, and computing overlap, but not wholly. What is found in L1 is read by the
+   instructions that compute. */
+double tamis_cpu_seconds(const tamis_problem *problem, const tamis_cpu_counts *counts) {
+    const tamis_cpu_rates *const rates = tamis_cpu_rates_of(problem);
+    const double near = counts->near / tamis_cpu_gather_rate(problem, counts->near_table);
+    const double far = counts->far / tamis_cpu_gather_rate(problem, counts->table) +
+                       counts->streamed / stream_rate(problem, counts->streamed);
+    const double computing = counts->products / tamis_cpu_peak(problem) + counts->issued / problem->threads;
+    const double longest = fmax(fmax(near, far), computing);
+    return rates->call * problem->threads + longest + rates->unhidden * (near + far + computing - longest);
+}
+
+tamis_cpu_counts tamis_cpu_count_walk(const tamis_problem *problem) {
+    const tamis_cpu_rates *const rates = tamis_cpu_rates_of(problem);
+    const double nnz = (double)problem->nnz, row_bytes = tamis_cpu_row_bytes(problem);
+    const double table = tamis_cpu_table_bytes(problem), l2 = (double)problem->evidence->cache_l2;
+    const tamis_cpu_walk_rates *const walk = problem->operation == TAMIS_OP_SPMM ? &rates->sums : &rates->dots;
     /* fused beyond L3 first goes through B, then through D (tamis_cpu_choose_chunk) */
     const bool halves = problem->operation == TAMIS_OP_FUSED && table > (double)problem->evidence->cache_l3;
-    const double far_rate = tamis_cpu_gather_rate(problem, halves ? table / 2 : table);
-    const double l1_rate = tamis_cpu_gather_rate(problem, 0.5 * (double)problem->evidence->cache_l1);
-    const double memory = at_threads(c->memory_gbs, problem->threads, c->threads) * 1e9;
-    const double dense = rows * (double)(problem->inner + problem->width) * size;
-    const double flops = tamis_cpu_arithmetic_seconds(problem);
-    const double beside = nnz * per_nonzero / problem->threads;
-    if (problem->operation == TAMIS_OP_SPMM) {
-        /* reading rows of B is pipelined: near rows and everything else overlap */
-        const double fresh = tamis_cpu_far_share(problem, table);
-        const double near = tamis_cpu_near_seconds(problem, table, nnz * read * (1 - fresh)),
-                     far = nnz * read * fresh / far_rate;
-        const double rest =
-            dense / tamis_cpu_dense_rate(problem, table, dense) + tamis_cpu_stream_seconds(problem) + beside;
-        return fmax(far + fmax(near, rest), flops) + rows * tamis_cpu_fit.short_row / problem->threads;
-    }
-    const double fresh = problem->evidence->fresh_share;
-    const double moved = nnz * read * (fresh / far_rate + (1 - fresh) / near_rate) + nnz * again / l1_rate +
-                         dense / memory + tamis_cpu_stream_seconds(problem);
-    return fmax(moved, flops) + beside + rows * tamis_cpu_fit.row / problem->threads;
-}
-
-double tamis_cpu_wait_for_longest(const tamis_problem *problem, double seconds) {
-    if (problem->threads <= 1 || problem->nnz == 0) return 0;
-    return seconds * (double)problem->evidence->profile.max / (double)problem->nnz * (problem->threads - 1);
+    /* if D is B, its rows are read again from L1, which the products hide */
+    const double read = nnz * row_bytes * (problem->d_is_b ? 0.5 : 1), far = tamis_cpu_far_share(problem);
+    const double out_of_l1 = fmax(far, fmin(1, problem->evidence->sampled[TAMIS_CPU_SAMPLED_FRESH]));
+    return (tamis_cpu_counts){.far = read * far,
+                              .table = halves ? table / 2 : table,
+                              .near = read * (out_of_l1 - far),
+                              .near_table = fmin(table, 0.5 * l2),
+                              .streamed = tamis_cpu_streamed(problem),
+                              .products = tamis_cpu_products(problem),
+                              .issued = nnz * rates->entry + (double)problem->rows * walk->row};
 }

@@ -19,6 +19,7 @@
 #include "gpu/messages/messages.h"
 #include "gpu/method.h"
 #include "gpu/plan.h"
+#include "gpu/rates.h"
 #include "gpu/runtime/nccl.h"
 #include "gpu/staging/staging.h"
 #include "gpu/structure/order.h"
@@ -178,19 +179,19 @@ static tamis_status check_place(void *device, const void *pointer, const char *n
 
 #define SHARED_ENTRIES                                                                                                 \
     .algorithm = tamis_gpu_catalogue, .accepts = tamis_gpu_accepts, .predict = tamis_gpu_predict,                      \
-    .prepare = tamis_gpu_make, .default_ceilings = default_ceilings, .execute = tamis_gpu_execute,                     \
-    .sizes = tamis_gpu_sizes, .call_bytes = tamis_gpu_call_bytes, .release = tamis_gpu_prepared_release,               \
-    .location = TAMIS_DEVICE, .allocation_most = allocation_most, .allocate = allocate,                                \
-    .release_memory = release_memory, .copy_in = copy_in, .copy_out = copy_out, .copy_in_async = copy_in_async,        \
-    .copy_out_async = copy_out_async, .copy_from = copy_from, .copy_within = copy_within,                              \
-    .host_allocate = host_allocate, .host_release = host_release, .stream_create = stream_create,                      \
-    .stream_destroy = stream_destroy, .stream_wait = stream_wait, .finish = finish, .record = record,                  \
-    .elapsed = elapsed, .release_event = release_event, .event_passed = event_passed, .check_stream = check_stream,    \
-    .checks_while_profiling = true, .validate = tamis_gpu_validate, .order_rows = tamis_gpu_order_rows,                \
-    .profile = tamis_gpu_profile, .mask_offsets = tamis_gpu_mask_offsets, .mask_columns = tamis_gpu_mask_columns,      \
-    .ready = tamis_gpu_ready, .transpose = tamis_gpu_transpose, .permute = tamis_gpu_permute,                          \
-    .gather = tamis_gpu_gather, .add_rows = tamis_gpu_add_rows, .dense = &tamis_gpu_dense_functions,                   \
-    .edges = &tamis_gpu_edge_functions, .messages = &tamis_gpu_message_functions,                                      \
+    .prepare = tamis_gpu_make, .default_ceilings = default_ceilings, .rates = &tamis_gpu_rate_table,                   \
+    .execute = tamis_gpu_execute, .sizes = tamis_gpu_sizes, .call_bytes = tamis_gpu_call_bytes,                        \
+    .release = tamis_gpu_prepared_release, .location = TAMIS_DEVICE, .allocation_most = allocation_most,               \
+    .allocate = allocate, .release_memory = release_memory, .copy_in = copy_in, .copy_out = copy_out,                  \
+    .copy_in_async = copy_in_async, .copy_out_async = copy_out_async, .copy_from = copy_from,                          \
+    .copy_within = copy_within, .host_allocate = host_allocate, .host_release = host_release,                          \
+    .stream_create = stream_create, .stream_destroy = stream_destroy, .stream_wait = stream_wait, .finish = finish,    \
+    .record = record, .elapsed = elapsed, .release_event = release_event, .event_passed = event_passed,                \
+    .check_stream = check_stream, .checks_while_profiling = true, .validate = tamis_gpu_validate,                      \
+    .order_rows = tamis_gpu_order_rows, .profile = tamis_gpu_profile, .mask_offsets = tamis_gpu_mask_offsets,          \
+    .mask_columns = tamis_gpu_mask_columns, .ready = tamis_gpu_ready, .transpose = tamis_gpu_transpose,                \
+    .permute = tamis_gpu_permute, .gather = tamis_gpu_gather, .add_rows = tamis_gpu_add_rows,                          \
+    .dense = &tamis_gpu_dense_functions, .edges = &tamis_gpu_edge_functions, .messages = &tamis_gpu_message_functions, \
     .attention = &tamis_gpu_attention_functions, .cached_attend = tamis_gpu_cached_attend,                             \
     .edge_network = &tamis_gpu_edge_network_functions
 

@@ -1,6 +1,6 @@
 /*
  * The GPU's cost model, shared by all predictors. A method's time is its traffic at the bandwidths that the probe
- * measured, plus its instructions, plus launches: see fitted.h.
+ * measured, plus its instructions, plus launches: see rates.h.
  */
 #include "gpu/model.h"
 
@@ -18,19 +18,19 @@ int tamis_gpu_compute_capability(const tamis_gpu_device *device) {
 
 double tamis_gpu_issue(const tamis_problem *p, double picoseconds) {
     const tamis_ceilings *const c = &p->evidence->ceilings;
-    const double scale = c->measured && c->l2_gbs[0] > 0 ? tamis_gpu_fitted_for(p)->l2_gbs / c->l2_gbs[0] : 1;
+    const double scale = c->measured && c->l2_gbs[0] > 0 ? tamis_gpu_rates_of(p)->l2_gbs / c->l2_gbs[0] : 1;
     return picoseconds * 1e-12 * scale;
 }
 
 double tamis_gpu_nonzero_ps(const tamis_problem *p, tamis_gpu_cost cost, double bytes) {
-    return tamis_gpu_cost_of(cost, bytes) * (tamis_type_size(p->type) == 2 ? tamis_gpu_fitted_for(p)->halves : 1);
+    return tamis_gpu_cost_of(cost, bytes) * (tamis_type_size(p->type) == 2 ? tamis_gpu_rates_of(p)->halves : 1);
 }
 
 double tamis_gpu_value_ps(const tamis_problem *p, double picoseconds) {
     return p->has_values && p->edge != TAMIS_EDGE_MASK ? picoseconds : 0;
 }
 
-double tamis_gpu_launches(const tamis_problem *p, double count) { return count * tamis_gpu_fitted_for(p)->launch; }
+double tamis_gpu_launches(const tamis_problem *p, double count) { return count * tamis_gpu_rates_of(p)->launch; }
 
 double tamis_gpu_of_member(const tamis_problem *p, double alone, double launches) {
     const double members = fmax((double)p->batch, 1);
@@ -53,29 +53,19 @@ double tamis_gpu_row_bytes(const tamis_problem *p) {
     return (double)(p->inner + p->width) * (double)tamis_type_size(p->type);
 }
 
-double tamis_gpu_filling(const tamis_problem *p, double seconds) {
-    const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
-    return f->launch + fmax(seconds, fmin(f->alone, seconds * f->sparse_times));
-}
-
-double tamis_gpu_beyond(const tamis_problem *p, double bytes) {
-    const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
-    const double seen = tamis_gpu_issue(p, f->seen_byte_ps * bytes);
-    const double beyond = fmax(0, bytes / tamis_gpu_gather_rate(p, (double)p->cols * bytes) - seen);
-    return f->beyond_share * p->evidence->fresh_share * beyond;
-}
+double tamis_gpu_launched(const tamis_problem *p, double seconds) { return tamis_gpu_launches(p, 1) + seconds; }
 
 double tamis_gpu_row_each(const tamis_problem *p, double bytes) {
-    return tamis_gpu_issue(p, tamis_gpu_nonzero_ps(p, tamis_gpu_fitted_for(p)->row, bytes)) +
-           tamis_gpu_beyond(p, bytes);
+    const tamis_gpu_cost cost = {.byte = tamis_gpu_rates_of(p)->row_byte_ps};
+    return tamis_gpu_issue(p, tamis_gpu_nonzero_ps(p, cost, bytes));
 }
 
-double tamis_gpu_chain(const tamis_problem *p, double nonzeros, double bytes) {
-    return nonzeros * tamis_gpu_issue(p, tamis_gpu_cost_of(tamis_gpu_fitted_for(p)->chain, bytes));
+double tamis_gpu_chain(const tamis_problem *p, double nonzeros) {
+    return nonzeros * tamis_gpu_issue(p, tamis_gpu_rates_of(p)->chain_ps);
 }
 
 double tamis_gpu_cells_seconds(const tamis_problem *p) {
-    const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
+    const tamis_gpu_rates *const f = tamis_gpu_rates_of(p);
     return f->cells.fixed + (double)p->nnz * tamis_gpu_issue(p, f->cells.nonzero_ps);
 }
 
@@ -85,7 +75,7 @@ double tamis_gpu_streamed(const tamis_problem *p, double bytes) {
 }
 
 double tamis_gpu_softmax_seconds(const tamis_problem *p) {
-    const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
+    const tamis_gpu_rates *const f = tamis_gpu_rates_of(p);
     return f->softmax.begin +
            tamis_gpu_issue(p, (double)p->nnz * f->softmax.nonzero_ps + (double)p->rows * f->softmax.row_ps);
 }

@@ -2,8 +2,8 @@
 #ifndef TAMIS_GPU_MODEL_H
 #define TAMIS_GPU_MODEL_H
 
-#include "gpu/fitted.h"
 #include "gpu/method.h"
+#include "gpu/rates.h"
 
 /* Converts fitted picoseconds of the whole device to seconds on this one. */
 double tamis_gpu_issue(const tamis_problem *p, double picoseconds);
@@ -26,18 +26,14 @@ double tamis_gpu_gather_rate(const tamis_problem *p, double bytes);
 /* Bytes of a row of A, and of D. */
 double tamis_gpu_row_bytes(const tamis_problem *p);
 
-/* Seconds of a launch, increased if too few nonzeros leave multiprocessors idle. */
-double tamis_gpu_filling(const tamis_problem *p, double seconds);
-
-/* Extra seconds of a nonzero for rows that miss the near caches, beyond the fitted cost; `bytes`: of a table with a row
-   per column. */
-double tamis_gpu_beyond(const tamis_problem *p, double bytes);
+/* Seconds of a kernel with its launch. */
+double tamis_gpu_launched(const tamis_problem *p, double seconds);
 
 /* 90 for compute capability 9.0; 0 without CUDA. */
 int tamis_gpu_compute_capability(const tamis_gpu_device *device);
 
 /* Seconds of a row that one team walks alone: a chain of dependent loads. */
-double tamis_gpu_chain(const tamis_problem *p, double nonzeros, double bytes);
+double tamis_gpu_chain(const tamis_problem *p, double nonzeros);
 
 /* Seconds to stream this many bytes from or to memory. */
 double tamis_gpu_streamed(const tamis_problem *p, double bytes);
@@ -48,8 +44,7 @@ double tamis_gpu_softmax_seconds(const tamis_problem *p);
 /* Seconds to sort the nonzeros into cells (panels_build.h). */
 double tamis_gpu_cells_seconds(const tamis_problem *p);
 
-/* Seconds of a nonzero whose row is read once, common to all operations: a fixed share, and the extra cost of rows that
-   miss the near caches. */
+/* Seconds of an entry of SpMM or fused that reads a row of `bytes`. */
 double tamis_gpu_row_each(const tamis_problem *p, double bytes);
 
 /* Number of launches for K in slices; seconds per nonzero to write and read partial sums between slices. */

@@ -19,8 +19,8 @@
 #include "base/fork_lock.h"
 #include "base/load.h"
 #include "base/status.h"
-#include "select/corrections.h"
 #include "select/device_key.h"
+#include "select/rates.h"
 
 enum { KEPT = 64, PROBES_MOST = 4, SIZES_FROM = 12, SIZES = 6, NUMBERS = 2 * 6 + SIZES + 2 * 6 };
 static const double APART = 1.25; /* probes agree within this factor of the best rate */
@@ -219,12 +219,14 @@ static bool is_missing(bool known, const entry *e, tamis_probing probing) {
 /* ------------------------------------------------------------------------------------------ public functions */
 
 void tamis_ceilings_get(const tamis_backend *backend, int number, int threads, tamis_probing probing,
-                        tamis_ceilings *ceilings, int *corrections) {
+                        tamis_ceilings *ceilings, double *rates) {
     entry e = {.backend = backend, .number = number, .threads = threads};
     *ceilings = backend->default_ceilings(number, threads);
-    *corrections = 0;
     const char *const wish = getenv("TAMIS_PROBE");
-    if (wish && strcmp(wish, "0") == 0) return;
+    if (wish && strcmp(wish, "0") == 0) {
+        if (rates) tamis_rates_built_in(backend, number, rates);
+        return;
+    }
 
     bool known = look_up(backend, number, threads, NULL, &e);
     if (!known && tamis_device_key(backend, number, threads, e.key))
@@ -240,7 +242,8 @@ void tamis_ceilings_get(const tamis_backend *backend, int number, int threads, t
         }
     }
     if (e.measured) *ceilings = e.ceilings;
-    if (e.key[0]) *corrections = tamis_corrections_of(e.key);
+    if (rates && e.key[0]) tamis_rates_get(backend, number, e.key, rates);
+    if (rates && !e.key[0]) tamis_rates_built_in(backend, number, rates);
     tamis_clear_error(); /* a probe that cannot run is not an error of the caller */
 }
 

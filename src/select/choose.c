@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/status.h"
-#include "select/corrections.h"
 #include "select/laboratory.h"
 
 /*
@@ -16,18 +15,11 @@
  */
 static const double candidates_within = 3;
 
-/* The prediction of the cost model, corrected by what was measured on this device. */
 static void predict(const tamis_backend *backend, const tamis_problem *problem, const tamis_algorithm *algorithm,
                     tamis_prediction *prediction) {
     prediction->call_seconds = prediction->setup_seconds = 0;
     prediction->reason[0] = 0;
     backend->predict(algorithm, problem, prediction);
-    const double factor = tamis_correction_factor(problem->evidence->corrections, problem, algorithm->description.name);
-    if (factor == 1) return;
-    prediction->call_seconds *= factor;
-    const size_t used = strlen(prediction->reason);
-    snprintf(prediction->reason + used, sizeof prediction->reason - used, "; times %.2f, as measured on this device",
-             factor);
 }
 
 /* Declines an algorithm. A single call needs no reasons: formatting them would take a noticeable part of its time. */

@@ -6,7 +6,6 @@
  */
 #include "support/test.h"
 
-#include "cpu/fitted.h"
 #include "cpu/predict.h"
 #include "cross.h"
 #include "support/algorithms.h"
@@ -229,6 +228,8 @@ TEST(pairs_are_predicted_at_their_rate) {
                 {TAMIS_OP_FUSED, TAMIS_BF16, TAMIS_BF16, 0.5, 0},
                 {TAMIS_OP_SDDMM, TAMIS_F16, TAMIS_F16, 0, 0}};
     tamis_evidence evidence = {.cache_l1 = 1 << 15, .cache_l2 = 1 << 20};
+    tamis_cpu_rates rates = {.dots.products = 1, .sums.products = 1, .fp16 = 1, .pairs = 2, .amx = 2};
+    memcpy(evidence.rates, &rates, sizeof rates);
     tamis_ceilings *const c = &evidence.ceilings;
     c->threads = 1;
     c->fp32_gflops[0] = 1;
@@ -252,11 +253,12 @@ TEST(pairs_are_predicted_at_their_rate) {
                                           .threads = 1,
                                           .evidence = &evidence};
         assert_true(cross_isa_runs("v4"));
-        const double before = tamis_cpu_predict_untiled(&multiplied, 0);
+        evidence.sampled[TAMIS_CPU_SAMPLED_PAIRS] = tamis_cpu_pairs_of(rows[n].type);
+        const double before = tamis_cpu_products(&multiplied);
         assert_true(cross_isa_runs("v4-bf16"));
-        const double now = tamis_cpu_predict_untiled(&multiplied, 0);
-        const double saved =
-            rows[n].dots * (1 - 1 / tamis_cpu_fit.pairs.dots) + rows[n].sums * (1 - 1 / tamis_cpu_fit.pairs.sums);
+        evidence.sampled[TAMIS_CPU_SAMPLED_PAIRS] = tamis_cpu_pairs_of(rows[n].type);
+        const double now = tamis_cpu_products(&multiplied);
+        const double saved = (rows[n].dots + rows[n].sums) * (1 - 1 / rates.pairs);
         assert_true(fabs(now / before - (1 - saved)) < 1e-4);
     }
 }

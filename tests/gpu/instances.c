@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "gpu/algorithms.h"
 #include "gpu/attention/attention.h"
+#include "gpu/backend.h"
 #include "gpu/ceilings/ceilings.h"
 #include "gpu/compile/utility.h"
 #include "gpu/dense/dense.h"
@@ -25,6 +26,7 @@
 #include "gpu/structure/profile.h"
 #include "gpu/structure/sort.h"
 #include "gpu/tensor/wgmma.h"
+#include "select/rates.h"
 #include "support/call.h"
 
 enum { ROWS = INSTANCE_ROWS, NONZEROS = INSTANCE_ROWS * INSTANCE_LENGTH };
@@ -111,12 +113,14 @@ instance instance_draw(fake_device *device, const tamis_algorithm *algorithm, ta
 }
 
 static tamis_evidence evidence_of(const instance *x) {
-    return (tamis_evidence){.profile = profile_of(x->rows, x->hub, !x->unsorted),
-                            .ceilings = tamis_gpu_default_ceilings(),
-                            .fresh_share = 1,
-                            .panel_fresh = {fresh_of[x->pattern][0], fresh_of[x->pattern][1]},
-                            .row_fresh = 1,
-                            .expected_calls = x->calls};
+    tamis_evidence evidence = {.profile = profile_of(x->rows, x->hub, !x->unsorted),
+                               .ceilings = tamis_gpu_default_ceilings(),
+                               .fresh_share = 1,
+                               .panel_fresh = {fresh_of[x->pattern][0], fresh_of[x->pattern][1]},
+                               .row_fresh = 1,
+                               .expected_calls = x->calls};
+    tamis_rates_built_in(&tamis_cuda_backend, 0, evidence.rates);
+    return evidence;
 }
 
 static tamis_problem problem_of(const instance *x, const tamis_evidence *evidence) {

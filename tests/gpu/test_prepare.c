@@ -7,10 +7,12 @@
 
 #include "base/edges.h"
 #include "gpu/algorithms.h"
+#include "gpu/backend.h"
 #include "gpu/ceilings/ceilings.h"
 #include "gpu/panels/panels_build.h"
 #include "gpu/plan.h"
 #include "instances.h"
+#include "select/rates.h"
 #include "support/problem.h"
 
 static long prepared, declined, failures, faults;
@@ -239,19 +241,20 @@ typedef struct forecast {
 
 static forecast forecast_of(const attention *x) {
     forecast found = {.best = ""};
-    const tamis_evidence evidence = {.profile = {.rows = x->rows,
-                                                 .cols = x->cols,
-                                                 .nnz = x->rows * x->length,
-                                                 .mean = (double)x->length,
-                                                 .max = x->length,
-                                                 .min = x->length,
-                                                 .density = (double)x->length / (double)x->cols,
-                                                 .sorted = true},
-                                     .ceilings = tamis_gpu_default_ceilings(),
-                                     .fresh_share = 1 / (double)x->rows,
-                                     .panel_fresh = {x->panel_fresh[0], x->panel_fresh[1]},
-                                     .row_fresh = x->row_fresh,
-                                     .expected_calls = 1000};
+    tamis_evidence evidence = {.profile = {.rows = x->rows,
+                                           .cols = x->cols,
+                                           .nnz = x->rows * x->length,
+                                           .mean = (double)x->length,
+                                           .max = x->length,
+                                           .min = x->length,
+                                           .density = (double)x->length / (double)x->cols,
+                                           .sorted = true},
+                               .ceilings = tamis_gpu_default_ceilings(),
+                               .fresh_share = 1 / (double)x->rows,
+                               .panel_fresh = {x->panel_fresh[0], x->panel_fresh[1]},
+                               .row_fresh = x->row_fresh,
+                               .expected_calls = 1000};
+    tamis_rates_built_in(&tamis_cuda_backend, 0, evidence.rates);
     const tamis_problem asked = {.operation = TAMIS_OP_FUSED,
                                  .edge = TAMIS_EDGE_SOFTMAX,
                                  .type = x->type,

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "core/plan.h"
-#include "cpu/fitted.h"
 #include "cpu/predict.h"
 #include "cpu_device.h"
 #include "select/choose.h"
@@ -339,21 +338,18 @@ TEST(test_algorithms_of_other_operations) {
     }
 }
 
-/* A table of some 3/8 to 3/4 of L2 shares it with S and C. */
-TEST(test_crowded_l2) {
-    const double l2 = 1 << 20;
-    const tamis_evidence evidence = {
-        .cache_l2 = 1 << 20,
-        .fresh_share = 0.5,
-        .ceilings = {.threads = 1, .gather_gbs = {{1, 1, 1, 1, 1, 1}, {1, 1, 1, 1, 1, 1}}}};
-    const tamis_problem problem = {.threads = 1, .evidence = &evidence};
-    const double alone = tamis_cpu_near_seconds(&problem, 0.375 * l2, 1e9);
-    assert_true(fabs(alone - 1) < 1e-12);
-    assert_true(tamis_cpu_fit.crowded > 1);
-    for (double share = 0.376; share <= 0.75; share += 0.187)
-        assert_true(fabs(tamis_cpu_near_seconds(&problem, share * l2, 1e9) - tamis_cpu_fit.crowded * alone) < 1e-12);
-    assert_true(fabs(tamis_cpu_near_seconds(&problem, 0.751 * l2, 1e9) - alone) < 1e-12);
-    assert_true(tamis_cpu_far_share(&problem, 0.75 * l2) == 0 && tamis_cpu_far_share(&problem, 0.751 * l2) == 0.5);
+/* A table of more than 3/4 of L2 leaves no room for S and C there; of few entries only the rows that they name count.
+ */
+TEST(test_rows_from_afar) {
+    const tamis_evidence evidence = {.cache_l2 = 1 << 20, .fresh_share = 0.5};
+    tamis_problem problem = {
+        .operation = TAMIS_OP_SPMM, .width = 64, .cols = 3 << 10, .nnz = 1 << 20, .threads = 1, .evidence = &evidence};
+    assert_true(tamis_cpu_far_share(&problem) == 0);
+    problem.cols++;
+    assert_true(tamis_cpu_far_share(&problem) == 0.5);
+    problem.nnz = 1000;
+    problem.cols = 1 << 20;
+    assert_true(tamis_cpu_far_share(&problem) == 0 && tamis_cpu_table_bytes(&problem) <= 1000 * 64 * 4);
 }
 
 TEST(test_instruction_sets) {

@@ -108,7 +108,7 @@ static tamis_status prepare(tamis_prepared *p) {
         .widens = true, .keeps = true                                                                                  \
     }
 
-/* Fitted on an H200, as src/gpu/fitted.c. */
+/* Fitted on an H200. */
 static const struct {
     double times[3];  /* factor on the time of a row that is read, by operation */
     double sddmm_row; /* seconds per row of A, shared by each four nonzeros */
@@ -118,12 +118,12 @@ static const struct {
 
 /* Groups take whole rows: fast if rows have similar lengths, and as slow as the longest row. */
 static void predict(const tamis_problem *p, tamis_prediction *prediction) {
-    const double bytes = tamis_gpu_row_bytes(p), longest = tamis_gpu_chain(p, (double)p->evidence->profile.max, bytes);
+    const double bytes = tamis_gpu_row_bytes(p), longest = tamis_gpu_chain(p, (double)p->evidence->profile.max);
     const double each = tamis_gpu_row_each(p, bytes) * fitted.times[p->operation];
     const double row =
         p->operation == TAMIS_OP_SDDMM ? fitted.sddmm_row / (1 + p->evidence->profile.mean / 4) : fitted.row;
     prediction->call_seconds =
-        tamis_gpu_filling(p, (double)p->nnz * each + (double)p->rows * row) + longest + fitted.begin[p->operation];
+        tamis_gpu_launched(p, (double)p->nnz * each + (double)p->rows * row) + longest + fitted.begin[p->operation];
     if (p->once) return; /* single calls report no reason */
     snprintf(prediction->reason, sizeof prediction->reason,
              "whole rows by groups: the longest (%lld nonzeros) takes %.3g ms by itself",

@@ -160,7 +160,7 @@ static double alike_of(const tamis_problem *p) {
    and D once for each set of rows, or the instructions if these take longer; at least the steps of the longest part, in
    sequence; then storing and merging the parts. The first launch is counted alone, see tamis_gpu_predict. */
 static void predict(const tamis_problem *p, tamis_prediction *prediction) {
-    const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
+    const tamis_gpu_rates *const f = tamis_gpu_rates_of(p);
     const tamis_profile *const profile = &p->evidence->profile;
     const double same = alike_of(p), numbers = (double)(p->inner + p->width), members = (double)p->batch;
     const int64_t unit = 16 / (int64_t)tamis_type_size(p->type);

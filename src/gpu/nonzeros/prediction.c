@@ -7,24 +7,19 @@
 #include "gpu/model.h"
 #include "gpu/slices.h"
 
-/* Seconds of a nonzero of SDDMM by gpu-nonzeros: the larger of its instructions and its L1 misses of B, which overlap;
-   plus its share of a row of A. */
-static double sddmm_each(const tamis_problem *p, double bytes, double table) {
-    const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
-    const double fresh = p->evidence->fresh_share;
-    const double issue = tamis_gpu_nonzero_ps(p, f->nonzeros.issue, bytes) + f->nonzeros.issue_new_ps * fresh;
-    const double rows = (f->nonzeros.l1_byte_ps + f->nonzeros.l1_byte_new_ps * fresh) * bytes *
-                        (bytes > f->nonzeros.wide_bytes ? f->nonzeros.wide : 1);
-    const double beyond = fmax(0, bytes / tamis_gpu_gather_rate(p, table) - bytes / tamis_gpu_gather_rate(p, 1 << 20));
-    const double a = f->nonzeros.a_byte_ps * bytes * (double)p->rows / fmax(1, (double)p->nnz);
-    return tamis_gpu_issue(p, fmax(issue, rows) + a) + f->nonzeros.beyond_share * fresh * beyond;
+/* Seconds of an entry of SDDMM by gpu-nonzeros: its instructions, and what L1 misses of B. */
+static double sddmm_each(const tamis_problem *p, double bytes) {
+    enum { WIDE = 2048 }; /* bytes of a row; L1 holds too few longer ones */
+    const tamis_gpu_rates *const f = tamis_gpu_rates_of(p);
+    const double wide = bytes > WIDE ? f->nonzeros.wide : 1;
+    return tamis_gpu_issue(p, tamis_gpu_nonzero_ps(p, f->nonzeros.issue, wide * bytes) +
+                                  wide * f->nonzeros.byte_new_ps * p->evidence->fresh_share * bytes);
 }
 
 /* Seconds of a nonzero in all launches together. */
 static double nonzeros_each(const tamis_problem *p, int64_t slice) {
     const double slices = tamis_gpu_slices(p, slice), bytes = tamis_gpu_row_bytes(p) / slices;
-    return slices * sddmm_each(p, bytes, (double)p->cols * bytes) + tamis_gpu_sums_each(p, slices) +
-           tamis_gpu_issue(p, tamis_gpu_value_ps(p, tamis_gpu_fitted_for(p)->nonzeros.value_ps));
+    return slices * sddmm_each(p, bytes) + tamis_gpu_sums_each(p, slices);
 }
 
 int64_t tamis_gpu_nonzeros_slice(const tamis_problem *p) {
@@ -34,14 +29,13 @@ int64_t tamis_gpu_nonzeros_slice(const tamis_problem *p) {
 }
 
 void tamis_gpu_predict_nonzeros(const tamis_problem *p, tamis_prediction *prediction) {
-    const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
+    const tamis_gpu_rates *const f = tamis_gpu_rates_of(p);
     const double bytes = tamis_gpu_row_bytes(p), table = (double)p->cols * bytes;
     const int64_t slice = p->operation == TAMIS_OP_SDDMM ? tamis_gpu_nonzeros_slice(p) : 0;
     const double each = p->operation == TAMIS_OP_SDDMM ? nonzeros_each(p, slice) : tamis_gpu_row_each(p, bytes);
-    const double seconds = (double)p->nnz * each * f->nonzeros.times[p->operation];
+    const double seconds = (double)p->nnz * each * (p->operation == TAMIS_OP_SDDMM ? 1 : f->nonzeros.times);
     /* SpMM and fused: the chunks that each team walks through, then two merge kernels */
-    const double walk =
-        f->launch + fmax(seconds, fmin(f->nonzeros.sums, seconds * f->sparse_times + f->nonzeros.sums / 2));
+    const double walk = f->launch + fmax(seconds, fmin(f->nonzeros.sums, seconds + f->nonzeros.sums / 2));
     prediction->call_seconds = p->operation == TAMIS_OP_SDDMM
                                    ? f->nonzeros.begin + seconds + tamis_gpu_launches(p, tamis_gpu_slices(p, slice) - 1)
                                    : walk + f->nonzeros.merge;

@@ -157,18 +157,16 @@ static const tamis_gpu_method method = {
 
 /* Predicted as gpu-rows, with its own fitted cost of a nonzero. */
 static void predict(const tamis_problem *p, tamis_prediction *prediction) {
-    const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
+    const tamis_gpu_rates *const f = tamis_gpu_rates_of(p);
     const double bytes = (double)p->inner * (double)tamis_type_size(p->type);
     const double limit = (double)tamis_gpu_cuts_limit(p, usual_team(p));
     const double longest = fmin((double)p->evidence->profile.max, limit);
     const double softmax = p->edge == TAMIS_EDGE_SOFTMAX ? f->one_pass.softmax_ps : 0;
-    const double each =
-        tamis_gpu_issue(p, tamis_gpu_nonzero_ps(p, f->one_pass.nonzero, bytes) + softmax) + tamis_gpu_beyond(p, bytes);
-    const double row = tamis_gpu_issue(p, f->one_pass.row_ps + f->one_pass.row_lane_ps * (double)usual_team(p));
-    const double seconds = (double)p->nnz * each + (double)p->rows * row;
+    const double seconds =
+        (double)p->nnz * tamis_gpu_issue(p, tamis_gpu_nonzero_ps(p, f->one_pass.nonzero, bytes) + softmax);
     const bool cuts = (double)p->evidence->profile.max > limit, ordered = p->evidence->profile.variation > 0.5;
     const double sums = cuts ? 2 * (double)p->nnz / limit * (double)p->inner * 4 : 0;
-    prediction->call_seconds = fmax(tamis_gpu_filling(p, seconds), tamis_gpu_chain(p, longest, bytes)) +
+    prediction->call_seconds = fmax(tamis_gpu_launched(p, seconds), tamis_gpu_chain(p, longest)) +
                                (cuts ? f->rows.merge + sums / tamis_gpu_gather_rate(p, sums) : 0);
     prediction->setup_seconds = cuts || ordered ? f->rows.order + (double)p->rows * f->rows.order_row : 0;
     if (p->once) return; /* single calls report no reason */

@@ -69,25 +69,22 @@ static int64_t usual_height(const tamis_problem *p, int64_t slice) {
 }
 
 /*
- * Seconds of a nonzero of gpu-panels in all its launches. A row of A is read once per cell, and serves all its nonzeros
- * there. The wider a slice, the fewer columns and nonzeros a cell has. A group takes 512 nonzeros at a time, so a cell
- * with fewer leaves teams idle. That alone explains the times of rows of 8 to 32 KB without slices. Rows of more than
- * 512 bytes take several steps, half as long again.
+ * Seconds of a nonzero of gpu-panels in all its launches. The wider a slice, the fewer columns and nonzeros a cell has.
+ * A group takes 512 nonzeros at a time, so a cell with fewer leaves teams idle. That alone explains the times of rows
+ * of 8 to 32 KB without slices. Rows of more than 512 bytes take several steps, half as long again.
  */
 static double panels_each(const tamis_problem *p, int64_t slice) {
     enum { AT_ONCE = 512 };
     const double slices = tamis_gpu_slices(p, slice), bytes = tamis_gpu_row_bytes(p) / slices,
                  columns = columns_of(bytes);
     double fresh;
-    const int64_t height = height_of(p, columns, &fresh);
-    const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
+    height_of(p, columns, &fresh);
+    const tamis_gpu_rates *const f = tamis_gpu_rates_of(p);
     const double nonzeros = columns / fresh, busy = nonzeros / (AT_ONCE * ceil(nonzeros / AT_ONCE));
-    const double of_a_row = fmax(1, nonzeros / (double)height); /* nonzeros of a row in a cell */
-    const double once = tamis_gpu_nonzero_ps(p, f->panels.issue, taken(bytes)) +
-                        f->panels.gather_byte_ps * bytes * fresh + f->panels.a_byte_ps * bytes / of_a_row;
-    const double idle = bytes > NARROW ? fmax(1, f->panels.busy / busy) : 1; /* shorter rows: included in the fit */
-    const double value = tamis_gpu_value_ps(p, f->panels.value_ps);
-    return tamis_gpu_issue(p, slices * once * idle * (bytes > NARROW ? f->panels.steps : 1) + value) +
+    const double once =
+        tamis_gpu_nonzero_ps(p, f->panels.issue, taken(bytes)) + f->panels.gather_byte_ps * bytes * fresh;
+    const double idle = bytes > NARROW ? 1 / busy : 1; /* shorter rows: included in the fit */
+    return tamis_gpu_issue(p, slices * once * idle * (bytes > NARROW ? f->panels.steps : 1)) +
            tamis_gpu_sums_each(p, slices);
 }
 
@@ -104,22 +101,18 @@ static int64_t usual_part(int64_t nnz, int multiprocessors) {
 }
 
 static void predict(const tamis_problem *p, tamis_prediction *prediction) {
-    const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
+    const tamis_gpu_rates *const f = tamis_gpu_rates_of(p);
     const double nnz = (double)p->nnz;
     const int64_t slice = usual_slice(p);
     const double slices = tamis_gpu_slices(p, slice), bytes = tamis_gpu_row_bytes(p) / slices;
     double fresh;
     const int64_t height = height_of(p, columns_of(bytes), &fresh);
-    /* few parts fill the last wave of groups badly; short rows have little other work to overlap */
     const int multiprocessors = p->device ? ((const tamis_gpu_device *)p->device)->limits.multiprocessors : 1;
     const double parts = fmax(1, nnz / (double)usual_part(p->nnz, multiprocessors));
-    const double narrow = 128 / fmax(bytes, 128);
-    const double uneven = 1 + f->panels.uneven * narrow * narrow * multiprocessors / parts;
     const double each = panels_each(p, slice);
     /* a multiprocessor's only group waits for each step of its rows */
     const double alone = bytes > NARROW ? f->panels.waits * fmin(nnz, nnz / parts * multiprocessors) * each : 0;
-    prediction->call_seconds =
-        tamis_gpu_filling(p, fmax(nnz * each * uneven, alone)) + f->panels.begin + tamis_gpu_launches(p, slices - 1);
+    prediction->call_seconds = tamis_gpu_launches(p, slices) + fmax(nnz * each, alone);
     prediction->setup_seconds = tamis_gpu_cells_seconds(p);
     if (p->once) return; /* single calls report no reason */
     snprintf(prediction->reason, sizeof prediction->reason,

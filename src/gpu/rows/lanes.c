@@ -39,16 +39,11 @@ int64_t tamis_gpu_lanes_usual(const tamis_problem *problem, int64_t slice, int64
 double tamis_gpu_new_rows(const tamis_problem *problem) {
     const tamis_evidence *const e = problem->evidence;
     const double together = fmin(e->panel_fresh[0], e->fresh_share), differ = fmin(1, e->profile.variation);
-    return together + tamis_gpu_fitted_for(problem)->rows.unlike * differ * (e->fresh_share - together);
+    return together + tamis_gpu_rates_of(problem)->rows.unlike * differ * (e->fresh_share - together);
 }
 
 double tamis_gpu_lanes_nonzero(const tamis_problem *problem, double bytes) {
-    enum { L2_TABLE = 8 << 20 };
-    const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(problem);
-    const double from_l2 = bytes / tamis_gpu_gather_rate(problem, L2_TABLE);
-    const double beyond = fmax(0, bytes / tamis_gpu_gather_rate(problem, (double)problem->cols * bytes) - from_l2);
-    return tamis_gpu_issue(problem, tamis_gpu_nonzero_ps(problem, f->rows.nonzero, bytes)) +
-           f->rows.new_share * tamis_gpu_new_rows(problem) * (from_l2 + f->rows.beyond_share * beyond);
+    return tamis_gpu_issue(problem, tamis_gpu_nonzero_ps(problem, tamis_gpu_rates_of(problem)->rows.nonzero, bytes));
 }
 
 int64_t tamis_gpu_lanes_pieces(const tamis_prepared *p) {

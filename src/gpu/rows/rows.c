@@ -159,15 +159,13 @@ static void predict(const tamis_problem *p, tamis_prediction *prediction) {
     const double size = (double)tamis_type_size(p->type), limit = (double)tamis_gpu_cuts_limit(p, usual_team(p));
     const double width = fmax((double)p->width, 1), slices = ceil(width / (double)usual_slice(p));
     const double bytes = width / slices * size, longest = fmin((double)p->evidence->profile.max, limit);
-    const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
+    const tamis_gpu_rates *const f = tamis_gpu_rates_of(p);
     const double each = tamis_gpu_lanes_nonzero(p, bytes);
-    const double row = tamis_gpu_issue(p, f->rows.row_ps);
-    const double seconds = slices * ((double)p->nnz * each + (double)p->rows * row);
-    const double tail = tamis_gpu_chain(p, longest, bytes);
+    const double seconds = slices * (double)p->nnz * each, tail = tamis_gpu_chain(p, longest);
     const bool cuts = (double)p->evidence->profile.max > limit;
     const double sums = cuts ? 2 * (double)p->nnz / limit * width * 4 : 0;
     prediction->call_seconds =
-        fmax(tamis_gpu_filling(p, seconds), tail) + (cuts ? f->rows.merge + sums / tamis_gpu_gather_rate(p, sums) : 0);
+        fmax(tamis_gpu_launched(p, seconds), tail) + (cuts ? f->rows.merge + sums / tamis_gpu_gather_rate(p, sums) : 0);
     prediction->setup_seconds =
         cuts || p->evidence->profile.variation > 0.5 ? f->rows.order + (double)p->rows * f->rows.order_row : 0;
     if (p->once) return; /* single calls report no reason */

@@ -185,31 +185,20 @@ const tamis_gpu_method tamis_gpu_fused_teams = {
 
 /* ------------------------------------------------------------------------------------------ predicting */
 
-/* Rows of B and D, longer if L1 misses them; a row of A and one of E per row; and the longest row's chain of loads. */
+/* Rows of B and D, longer if L1 misses them; and the longest row's chain of loads, unless other rows hide it. */
 double tamis_gpu_fused_teams_seconds(const tamis_problem *p, int64_t *teams) {
-    enum { L2_TABLE = 8 << 20 };
-    const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
+    const tamis_gpu_rates *const f = tamis_gpu_rates_of(p);
     const tamis_profile *const profile = &p->evidence->profile;
     const double size = (double)tamis_type_size(p->type), both = (double)(p->inner + p->width) * size;
     const double bytes = p->d_is_b ? (double)p->inner * size : both;
     int64_t v[TAMIS_GPU_PARAMETERS];
     defaults(p, p->device, v);
     *teams = v[GROUP] / v[TEAM_LANES];
-    const double fresh = p->evidence->fresh_share, together = tamis_gpu_new_rows(p);
-    const tamis_gpu_cost nonzero = {
-        .one = f->fused_teams.one_ps + (p->edge == TAMIS_EDGE_SOFTMAX ? f->one_pass.softmax_ps : 0),
-        .byte = f->fused_teams.byte_ps +
-                f->fused_teams.byte_new_ps * (together + f->fused_teams.alone * (fresh - together))};
-    const double from_l2 = bytes / tamis_gpu_gather_rate(p, L2_TABLE);
-    const double beyond = fmax(0, bytes / tamis_gpu_gather_rate(p, (double)p->cols * bytes) - from_l2);
-    const double each =
-        tamis_gpu_issue(p, tamis_gpu_nonzero_ps(p, nonzero, bytes)) + f->fused_teams.beyond_share * fresh * beyond;
-    const double times = (double)v[GROUP] > f->teams.group ? f->fused_teams.large : 1;
-    const double rows = (double)p->rows * tamis_gpu_issue(p, f->fused_teams.row_byte_ps * both);
+    tamis_gpu_cost nonzero = f->fused_teams.nonzero;
+    nonzero.one += p->edge == TAMIS_EDGE_SOFTMAX ? f->one_pass.softmax_ps : 0;
+    nonzero.byte += f->fused_teams.byte_new_ps * tamis_gpu_new_rows(p);
     const tamis_gpu_device *const device = p->device;
-    const bool hides =
-        tamis_gpu_tasks_even(profile) && p->rows >= device->limits.multiprocessors; /* hidden behind other rows */
-    const double chain =
-        hides ? 0 : f->fused_teams.chain * tamis_gpu_chain(p, (double)profile->max / (double)*teams, bytes);
-    return f->teams.begin + times * (double)p->nnz * each + rows + chain;
+    const bool hides = tamis_gpu_tasks_even(profile) && p->rows >= device->limits.multiprocessors;
+    const double chain = hides ? 0 : f->fused_teams.chain * tamis_gpu_chain(p, (double)profile->max / (double)*teams);
+    return f->teams.begin + (double)p->nnz * tamis_gpu_issue(p, tamis_gpu_nonzero_ps(p, nonzero, bytes)) + chain;
 }

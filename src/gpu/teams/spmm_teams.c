@@ -148,23 +148,20 @@ const tamis_gpu_method tamis_gpu_spmm_teams = {
    nearby rows of B; if all rows are long, or of similar length, sorting gains nothing. */
 double tamis_gpu_spmm_teams_seconds(const tamis_problem *p, int64_t *teams) {
     static const double NEAR = 0.35; /* share of new columns */
+    enum { GROUP_USUAL = 256 };
     const double size = (double)tamis_type_size(p->type), width = fmax((double)p->width, 1);
     const double slices = ceil(width / (double)usual_slice(p)), bytes = width / slices * size;
-    const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
+    const tamis_gpu_rates *const f = tamis_gpu_rates_of(p);
     const tamis_profile *const profile = &p->evidence->profile;
     const bool even = tamis_gpu_tasks_even(profile);
     int64_t v[TAMIS_GPU_PARAMETERS];
     defaults(p, p->device, v);
     *teams = v[GROUP] / v[TEAM_LANES];
     const double each = tamis_gpu_lanes_nonzero(p, bytes);
-    const double row = tamis_gpu_issue(p, f->rows.row_ps);
     const bool large = v[APART], whole = large && v[SHARE] >= profile->max, spread = p->evidence->fresh_share > NEAR;
-    const double times = whole                                        ? f->teams.whole[spread]
-                         : large && (double)v[GROUP] > f->teams.group ? f->teams.hubs
-                         : profile->mean >= LONG                      ? f->teams.longs
-                         : even                                       ? f->teams.even
-                         : (double)v[GROUP] <= f->teams.group         ? f->teams.times
-                                                                      : f->teams.large;
-    const double chain = even ? 0 : f->teams.chain * tamis_gpu_chain(p, (double)profile->max / (double)*teams, bytes);
-    return f->teams.begin + times * slices * ((double)p->nnz * each + (double)p->rows * row) + chain;
+    const double times = whole && spread                             ? f->teams.whole
+                         : large && !whole && v[GROUP] > GROUP_USUAL ? f->teams.hubs
+                                                                     : 1;
+    const double chain = even ? 0 : f->teams.chain * tamis_gpu_chain(p, (double)profile->max / (double)*teams);
+    return f->teams.begin + times * slices * (double)p->nnz * each + chain;
 }

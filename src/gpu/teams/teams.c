@@ -1,8 +1,8 @@
 /* gpu-teams: SpMM and fused in one launch, long rows by several teams of lanes. */
 #include <stdio.h>
 
-#include "gpu/fitted.h"
 #include "gpu/methods.h"
+#include "gpu/rates.h"
 #include "gpu/teams/fused_teams.h"
 #include "gpu/teams/spmm_teams.h"
 #include "gpu/teams/tasks.h"
@@ -13,7 +13,7 @@ static bool also(const tamis_problem *problem, char *reason, size_t bytes) {
 }
 
 static void predict(const tamis_problem *p, tamis_prediction *prediction) {
-    const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
+    const tamis_gpu_rates *const f = tamis_gpu_rates_of(p);
     int64_t teams = 1;
     prediction->call_seconds = p->operation == TAMIS_OP_SPMM ? tamis_gpu_spmm_teams_seconds(p, &teams)
                                                              : tamis_gpu_fused_teams_seconds(p, &teams);

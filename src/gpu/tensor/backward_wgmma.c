@@ -71,23 +71,21 @@ static bool takes(const tamis_problem *p) {
 /* Seconds of one direction (by rows or by columns) for a member: half of what both take; for fp16 also half of the sums
    of rows, which it cannot take from the forward call. */
 static double narrow_seconds(const tamis_problem *p) {
-    const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
+    const tamis_gpu_rates *const f = tamis_gpu_rates_of(p);
     const double members = fmax((double)p->batch, 1), launches = reads_known(p) ? 1 : 1.5;
     const double columns = (double)(tamis_gpu_round_up(p->inner, 16) + tamis_gpu_round_up(p->width, 16));
     const double cell = f->backward_narrow.cell_ps + f->backward_narrow.column_ps * columns;
-    const double gathered = tamis_gpu_cells_align(p) ? 1 : f->backward_narrow.gathered;
-    const double picoseconds = members * tamis_fused_wgmma_cells(p) * cell * gathered * launches;
-    return (tamis_gpu_filling(p, tamis_tensor_issue(p, picoseconds)) + f->backward_narrow.begin / 2) / members;
+    const double picoseconds = members * tamis_fused_wgmma_cells(p) * cell * launches;
+    return (tamis_gpu_launched(p, tamis_tensor_issue(p, picoseconds)) + f->backward_begin / 2) / members;
 }
 
 static double cells_seconds(const tamis_problem *p) {
-    const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
-    const double gathered = tamis_gpu_cells_align(p) ? 1 : f->backward_wgmma.gathered;
+    const tamis_gpu_rates *const f = tamis_gpu_rates_of(p);
     const double tiles = (double)(tiles_of(p->inner) + tiles_of(p->width)) / 2; /* 1 unless is_wide */
-    const double cell = f->backward_wgmma.cell_ps * gathered * tiles * (lows(p) ? 1 : f->backward_wgmma.highs);
+    const double cell = f->backward_wgmma.cell_ps * tiles * (lows(p) ? 1 : f->highs[2]);
     const int64_t panels = tamis_gpu_round_up(p->rows, SIDE) / SIDE;
     const double picoseconds = tamis_fused_wgmma_cells(p) * cell + (double)panels * f->backward_wgmma.panel_ps;
-    return tamis_gpu_filling(p, tamis_tensor_issue(p, picoseconds));
+    return tamis_gpu_launched(p, tamis_tensor_issue(p, picoseconds));
 }
 
 static double seconds(const tamis_problem *problem, const tamis_problem *turned) {
@@ -96,7 +94,7 @@ static double seconds(const tamis_problem *problem, const tamis_problem *turned)
     if (!takes(problem) || !takes(turned)) return 0;
     if (is_narrow(problem)) return narrow_seconds(problem) + narrow_seconds(turned);
     const double cells = cells_seconds(problem) + cells_seconds(turned);
-    const double begin = tamis_gpu_fitted_for(problem)->backward_wgmma.begin;
+    const double begin = tamis_gpu_rates_of(problem)->backward_wgmma.begin;
     return tamis_gpu_of_member(problem, tamis_gpu_streamed(problem, split) + cells + begin, 2);
 }
 

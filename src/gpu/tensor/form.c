@@ -37,7 +37,7 @@ int64_t tamis_tensor_group_bytes(tamis_tensor_chip chip, int64_t groups) {
 
 double tamis_tensor_issue(const tamis_problem *p, double picoseconds) {
     const bool by_mma = tamis_tensor_of(p->device).form == TAMIS_TENSOR_MMA;
-    return tamis_gpu_issue(p, by_mma ? picoseconds * tamis_gpu_fitted_for(p)->mma : picoseconds);
+    return tamis_gpu_issue(p, by_mma ? picoseconds * tamis_gpu_rates_of(p)->mma : picoseconds);
 }
 
 void tamis_tensor_define(tamis_gpu_definitions *definitions, const tamis_prepared *p, int group) {

@@ -77,16 +77,16 @@ static double large_cells(const tamis_problem *p) {
 }
 
 /* Picoseconds of all cells. */
-static double cells_ps(const tamis_problem *p, const tamis_gpu_fitted_attention *f, double cells) {
+static double cells_ps(const tamis_problem *p, const tamis_gpu_cell_rates *f, double cells) {
     const double columns = (double)(tamis_gpu_round_up(p->inner, 16) + tamis_gpu_round_up(p->width, 16));
-    return cells * (f->cell_ps + f->column_ps * columns) * (tamis_gpu_cells_align(p) ? 1 : f->gathered);
+    return cells * (f->cell_ps + f->column_ps * columns);
 }
 static double large_ps(const tamis_problem *p) {
     const double squares = large_cells(p) * (double)large_side(p) / LARGE_ROWS; /* cells of 128 x 128 */
-    return cells_ps(p, &tamis_gpu_fitted_for(p)->fused_large, squares);
+    return cells_ps(p, &tamis_gpu_rates_of(p)->fused_large, squares);
 }
 static double narrow_ps(const tamis_problem *p) {
-    return cells_ps(p, &tamis_gpu_fitted_for(p)->fused_narrow, tamis_fused_wgmma_cells(p));
+    return cells_ps(p, &tamis_gpu_rates_of(p)->fused_narrow, tamis_fused_wgmma_cells(p));
 }
 
 static bool is_large(const tamis_problem *p) {
@@ -94,16 +94,15 @@ static bool is_large(const tamis_problem *p) {
 }
 
 static double unsplit_seconds(const tamis_problem *p, double *cells) {
-    const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
+    const tamis_gpu_rates *const f = tamis_gpu_rates_of(p);
     const bool large = is_large(p);
     *cells = large ? large_cells(p) : tamis_fused_wgmma_cells(p);
-    return tamis_gpu_filling(p, tamis_tensor_issue(p, large ? large_ps(p) : narrow_ps(p))) +
-           (large ? f->fused_large.begin : f->fused_narrow.begin);
+    return tamis_gpu_launched(p, tamis_tensor_issue(p, large ? large_ps(p) : narrow_ps(p))) + f->fused_begin;
 }
 
 /* Splitting rows of A, B and D first: reads them, and writes as many bytes. */
 double tamis_fused_wgmma_seconds(const tamis_problem *p, double *cells) {
-    const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
+    const tamis_gpu_rates *const f = tamis_gpu_rates_of(p);
     if (is_narrow(p)) return unsplit_seconds(p, cells);
     *cells = tamis_fused_wgmma_cells(p);
     const double inner = (double)tamis_gpu_round_up(p->inner, slice(p)),
@@ -111,12 +110,11 @@ double tamis_fused_wgmma_seconds(const tamis_problem *p, double *cells) {
     const double bytes = 2 * (double)tamis_type_size(p->type);
     const double split = bytes * ((double)(p->rows + p->cols) * inner + (double)p->cols * width);
     const int64_t panels = tamis_gpu_round_up(p->rows, SIDE) / SIDE;
-    const double gathered = tamis_gpu_cells_align(p) ? 1 : f->fused_wgmma.gathered;
     const double cell =
-        f->fused_wgmma.cell_ps + f->fused_wgmma.inner_column_ps * inner + f->fused_wgmma.column_ps * width;
-    const double picoseconds = *cells * cell * gathered * (tamis_splits(p) ? 1 : f->fused_wgmma.highs) +
-                               (double)panels * f->fused_wgmma.panel_ps;
-    return tamis_gpu_streamed(p, split) + tamis_gpu_filling(p, tamis_tensor_issue(p, picoseconds)) +
+        f->fused_wgmma.cell.cell_ps + f->fused_wgmma.cell.column_ps * inner + f->fused_wgmma.column_ps * width;
+    const double picoseconds =
+        *cells * cell * (tamis_splits(p) ? 1 : f->highs[2]) + (double)panels * f->fused_wgmma.panel_ps;
+    return tamis_gpu_streamed(p, split) + tamis_gpu_launched(p, tamis_tensor_issue(p, picoseconds)) +
            f->fused_wgmma.begin;
 }
 

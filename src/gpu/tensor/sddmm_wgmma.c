@@ -33,16 +33,17 @@ bool tamis_wgmma_takes(const tamis_problem *problem, const tamis_profile *profil
 /* Seconds with cells of `side`. Splitting rows first reads them and writes lines; of numbers that are not split, a line
    holds twice as many. */
 static double seconds_of(const tamis_problem *p, int64_t side, double cells) {
-    const tamis_gpu_fitted_cells *const f = &tamis_gpu_fitted_for(p)->wgmma[side == SMALL];
+    const tamis_gpu_rates *const f = tamis_gpu_rates_of(p);
+    const bool small = side == SMALL;
     const double inner = (double)(slices_of(p) * slice(p));
     const double bytes = (double)p->inner * (double)tamis_type_size(p->type) + (double)(slices_of(p) * LINE);
-    const double split = f->split * bytes * (double)(p->rows + p->cols);
-    const double share = tamis_splits(p) ? 1 : f->highs;
-    const double wide = slices_of(p) > RESIDENT_MOST ? f->wide : 1;
-    const double cell = f->cell_ps + share * wide * f->cell_column_ps * inner;
-    const double nonzero = f->nonzero_ps + tamis_gpu_value_ps(p, f->value_ps);
-    const double picoseconds = cells * cell * (tamis_gpu_cells_align(p) ? 1 : f->gathered) + (double)p->nnz * nonzero;
-    return tamis_gpu_streamed(p, split) + tamis_gpu_filling(p, tamis_tensor_issue(p, picoseconds)) + f->begin;
+    const double split = f->wgmma.split * bytes * (double)(p->rows + p->cols);
+    const double share = tamis_splits(p) ? 1 : f->highs[0];
+    const double cell = f->wgmma.cell[small].cell_ps + share * f->wgmma.cell[small].column_ps * inner;
+    const double nonzero = f->wgmma.nonzero_ps[small] + tamis_gpu_value_ps(p, f->wgmma.value_ps);
+    const double picoseconds =
+        cells * cell * (small || tamis_gpu_cells_align(p) ? 1 : f->wgmma.gathered) + (double)p->nnz * nonzero;
+    return tamis_gpu_streamed(p, split) + tamis_gpu_launched(p, tamis_tensor_issue(p, picoseconds)) + f->wgmma.begin;
 }
 
 /* Chooses the cell size. Small cells suit patterns whose panels of 128 rows share few more columns than panels of 64.

@@ -28,17 +28,17 @@ static int64_t b_parts(const tamis_problem *p) { return products(p) > 2 ? 2 : 1;
 
 /* Splitting rows of B first: reads them, and writes as many bytes. */
 double tamis_spmm_wgmma_seconds(const tamis_problem *problem, double cells) {
-    const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(problem);
+    const tamis_gpu_rates *const f = tamis_gpu_rates_of(problem);
     const double width = (double)tamis_gpu_round_up(problem->width, LINE);
     const double split = 2 * (double)tamis_type_size(problem->type) * (double)problem->cols * width;
     const double spans = (double)tamis_gpu_round_up(problem->width, 2 * LINE) / (2 * LINE);
-    const double share = tamis_splits(problem) ? 1 : f->spmm_wgmma.highs;
-    const double cell = share * (spans * f->spmm_wgmma.cell_ps + f->spmm_wgmma.cell_column_ps * width);
+    const double share = tamis_splits(problem) ? 1 : f->highs[1];
+    const double cell = share * (spans * f->spmm_wgmma.cell.cell_ps + f->spmm_wgmma.cell.column_ps * width);
     const double rest = (double)problem->nnz * f->spmm_wgmma.nonzero_ps +
                         (double)tamis_gpu_round_up(problem->rows, ROWS) / ROWS * f->spmm_wgmma.panel_ps;
     const double picoseconds =
         cells * cell * (tamis_gpu_cells_align(problem) ? 1 : f->spmm_wgmma.gathered) + spans * rest;
-    return tamis_gpu_streamed(problem, split) + tamis_gpu_filling(problem, tamis_tensor_issue(problem, picoseconds)) +
+    return tamis_gpu_streamed(problem, split) + tamis_gpu_launched(problem, tamis_tensor_issue(problem, picoseconds)) +
            f->spmm_wgmma.begin;
 }
 

@@ -63,9 +63,7 @@ static void predict(const tamis_problem *problem, tamis_prediction *prediction) 
     tamis_prediction samples = {.setup_seconds = 0}, products = {.setup_seconds = 0};
     const tamis_gpu_algorithm *const sampler = choose(&first, &samples), *const multiplier = choose(&second, &products);
     const double softmax = problem->edge == TAMIS_EDGE_SOFTMAX ? tamis_gpu_softmax_seconds(problem) : 0;
-    /* each step on a sparse pattern finds L2 full of the other's data */
-    const double apart = sampler == &tamis_gpu_nonzeros ? tamis_gpu_fitted_for(problem)->two_steps_apart : 1;
-    prediction->call_seconds = apart * (samples.call_seconds + products.call_seconds) + softmax;
+    prediction->call_seconds = samples.call_seconds + products.call_seconds + softmax;
     prediction->setup_seconds = samples.setup_seconds + products.setup_seconds;
     if (problem->once) return; /* single calls report no reason */
     snprintf(prediction->reason, sizeof prediction->reason, "SDDMM by %s in %.3g ms, then SpMM by %s in %.3g ms",

@@ -6,6 +6,7 @@
 
 #include "bench/measure.h"
 #include "bench/suite.h"
+#include "bench/timings.h"
 #include "cli/device.h"
 #include "cli/json.h"
 #include "cli/mirror.h"
@@ -22,7 +23,7 @@ typedef struct tool_bench_settings {
     int values, tier, effort, math;
     tool_reading reading;
     bool cold, gather, check, share;
-    const char *baseline_name, *json, *parameters, *variants, *suite, *let;
+    const char *baseline_name, *json, *parameters, *variants, *suite, *let, *timings;
 } tool_bench_settings;
 
 /* The member of a batch whose result is compared: the oracle takes the first one's number for an edge that is a text.
@@ -51,6 +52,8 @@ typedef struct tool_bench_case {
     const tamis_oracle *masked; /* the same for edge `mask`, which is what peers compute */
     tool_flush *flush;          /* NULL: the caches stay warm */
     int threads;
+    tool_timings *timings; /* NULL, or where the timings are added */
+    char label[192];       /* the case's name there */
 } tool_bench_case;
 
 /* One contestant's figures. */
@@ -119,10 +122,9 @@ typedef struct tool_bench_run {
     char id[48], started[32];            /* in every line; UTC */
     tool_bench_report report;
     int64_t cases, done;
-    int worst; /* exit code so far */
-    /* if not NULL: receives the results of each case, which are then not reported */
-    void (*observe)(void *context, const tool_bench_case *one, const tool_bench_results *results);
-    void *observer;
+    int worst;             /* exit code so far */
+    tool_timings *timings; /* NULL, or where each case's timings are added */
+    bool silent;           /* nothing is reported */
 } tool_bench_run;
 
 /* Returns the number of measurements of one matrix by these settings. */

@@ -310,6 +310,23 @@ static int measure_all(const tool_bench_case *one, field *all, tool_bench_result
     return 0;
 }
 
+/* Adds the times of the plans to the timings; what was given parameters is no timing of the algorithm as it is. */
+static int add_timings(const tool_bench_case *one, const field *all, const tool_bench_results *results) {
+    tool_timings *const timings = one->timings;
+    if (!timings || results->interrupted) return 0;
+    timings->disturbed += results->load.disturbed;
+    if (results->load.disturbed) return 0;
+    for (int i = 0; i < all->count; i++) {
+        const tool_bench_result *const result = &results->at[i];
+        if (!all->run[i].plan || result->parameters[0] || result->baseline || result->time.median <= 0) continue;
+        const tamis_status status = tamis_timings_add(timings->list, one->label, all->run[i].plan, result->time.median);
+        if (status != TAMIS_OK) return tool_library_error(status, one->label);
+    }
+    timings->measured++;
+    timings->added++;
+    return 0;
+}
+
 /* Fetches each result once more, as a user would, and frees the plans; each plan has its own share of the time. */
 static void clean_up(field *all, tool_bench_results *results) {
     for (int i = 0; i < all->count; i++) {
@@ -381,6 +398,7 @@ int tool_bench_measure(const tool_bench_case *one, tool_bench_results *results) 
     if (code == 0 && one->oracle && !results->interrupted && all->count > 0) code = check_all(one, all, true, results);
     if (tool_interrupted()) results->interrupted = true;
     if (code == 0 && !results->interrupted) raise_ceilings(one, results);
+    if (code == 0) code = add_timings(one, all, results);
     clean_up(all, results);
     free(all);
     return code;

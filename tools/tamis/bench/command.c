@@ -57,6 +57,8 @@ static const tool_option options[] = {
     TOOL_FLAG("gather", 0, AT(gather), "CPU: also time reading the same rows without arithmetic"),
     {"check", 0, TOOL_FLAG, NULL, "yes", "compare each result with the oracle", AT(check), 0, 0, NULL},
     TOOL_JSON_LINES("measurement", AT(json)),
+    TOOL_ADDED_TO("timings", 0, "FILE", AT(timings),
+                  "add the times to FILE, for 'tamis tune-device --timings'; cases that it has are not measured again"),
     TOOL_CHOICE("values", 0, "HOW", "as-filed", AT(values), &tool_operand_values,
                 "S's values: from the file, none (a pattern) or random"),
     TOOL_FLAG("share", 0, AT(share), "fused: use B as D, as in graph attention"),
@@ -73,6 +75,9 @@ static int check_settings(const tool_bench_settings *settings) {
         char parameters[128];
         TOOL_TRY(tool_bench_take_variant(&list, &variant, parameters, sizeof parameters));
     }
+    if (settings->timings && settings->devices.count != 1)
+        return tool_usage_error("--timings: the timings are one device's, but --device names %d",
+                                settings->devices.count);
     const char *name = settings->baseline_name;
     if (!name || tool_peer_find(name) || tool_choices_find(&tool_algorithms_one, name, strlen(name)) > 0) return 0;
     return tool_usage_error("--baseline: '%s' is neither an algorithm from 'tamis algorithms' nor a peer", name);
@@ -140,6 +145,11 @@ static int run_bench(const void *given, int count, char **operands) {
     int code = 0;
     for (int d = 0; d < settings->devices.count && code == 0; d++)
         code = tool_device_open(settings->devices.at[d], true, &devices[d]);
+    tool_timings timings = {.list = NULL};
+    if (code == 0 && settings->timings) {
+        code = tool_timings_open(&devices[0], settings->timings, &timings);
+        run.timings = &timings;
+    }
     if (code == 0) code = tool_lines_open(&run.report.lines, settings->json);
     if (code == 0) {
         run.report.table = run.report.lines.out != stdout;
@@ -152,13 +162,14 @@ static int run_bench(const void *given, int count, char **operands) {
                          "summaries: measure these again",
                          run.report.others, run.report.disturbed, run.report.cases);
         if (code == 0) code = run.worst;
-        const int closed = tool_lines_close(&run.report.lines);
-        if (closed) code = closed;
+        const int closed = tool_lines_close(&run.report.lines), saved = tool_timings_save(&timings, true);
+        if (closed || saved) code = closed ? closed : saved;
         if (tool_interrupted())
             code = tool_failure(TOOL_INTERRUPTED,
                                 "interrupted after %lld of %lld cases; the completed measurements have been written",
                                 (long long)run.done, (long long)run.cases);
     }
+    tamis_timings_destroy(timings.list);
     for (int d = 0; d < settings->devices.count; d++) tool_device_close(&devices[d]);
     free(devices);
     tool_suite_free(&suite);

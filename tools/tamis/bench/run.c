@@ -26,6 +26,16 @@ static bool peers_wanted(const tool_bench_settings *settings) {
     return settings->peers.count > 0 || baseline;
 }
 
+static void label_case(const tool_bench_run *run, tool_bench_case *one) {
+    const tool_problem *const p = &one->problem;
+    one->timings = run->timings;
+    snprintf(one->label, sizeof one->label, "%s %s %s%s %s%s K = %lld, L = %lld, batch %lld%s, %d threads",
+             one->matrix->spec, tamis_operation_name(p->operation),
+             tool_uses_edge(p->operation) ? tamis_edge_name(p->edge) : "", p->S.values ? "" : " of a pattern",
+             tamis_type_name(p->type), p->math == TAMIS_MATH_TF32 ? " tf32" : "", (long long)p->inner,
+             (long long)p->width, (long long)p->batch, p->d_is_b ? ", D = B" : "", one->threads);
+}
+
 /* Measures all thread counts of one problem, which share its operands and oracles. A GPU has one count. */
 static void bench_threads(tool_bench_run *run, tool_bench_case *one) {
     const tool_bench_settings *settings = run->settings;
@@ -42,12 +52,14 @@ static void bench_threads(tool_bench_run *run, tool_bench_case *one) {
             continue;
         }
         tool_bench_results results;
+        label_case(run, one);
+        if (one->timings && tamis_timings_has(one->timings->list, one->label)) {
+            run->done++;
+            continue;
+        }
         note(run, tool_bench_measure(one, &results));
         if (results.interrupted) return;
-        if (run->observe)
-            run->observe(run->observer, one, &results);
-        else
-            note(run, tool_bench_report_case(run, one, &results));
+        if (!run->silent) note(run, tool_bench_report_case(run, one, &results));
         run->done++;
     }
     run->done += settings->threads.count - counts;
@@ -163,9 +175,10 @@ void tool_bench_input(tool_bench_run *run, const tool_input *input, const tool_d
     note(run, code);
     if (code == 0) {
         matrix->group = input->group;
-        if (!run->observe) tool_bench_report_matrix(&run->report, matrix, settings->group.devices.count > 0);
+        if (!run->silent) tool_bench_report_matrix(&run->report, matrix, settings->group.devices.count > 0);
         for (int d = 0; d < settings->devices.count && !tool_interrupted(); d++)
             if (tool_bench_is_place(&devices[d], run->place)) bench_source(run, matrix, &devices[d]);
     }
+    if (run->timings) note(run, tool_timings_save(run->timings, false));
     if (!tool_interrupted()) run->done = before + tool_bench_cases(settings);
 }

@@ -1,21 +1,16 @@
 /*
- * tamis tune-device: measures every algorithm on generated matrices, and stores a correction factor for each
- * prediction.
+ * tamis tune-device: times every algorithm on generated matrices, and fits the rates of the device's predictions to
+ * these times, or to timings of an earlier run, or of `tamis bench --timings`.
  *
- * The factor of an algorithm, operation, type and width is the geometric mean of measured over predicted times. Nothing
- * else is fitted: the cost model describes how time grows with a matrix, a factor the speed of this device. Cases
- * disturbed by other processes are left out; if there are many, nothing is stored, since a wrong factor would spoil the
- * choices of all plans until the next tuning.
+ * The matrices, operations, types and widths are taken in an order in which each prefix has a bit of all, so that any
+ * time will do. Cases disturbed by other processes are left out; if there are many, nothing is kept, since wrong rates
+ * would spoil the choices of all plans until the next tuning.
  */
-#include <tamis/ceilings.h>
-
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/sizes.h"
 #include "bench/bench.h"
+#include "bench/timings.h"
 #include "cli/command.h"
 #include "cli/exit.h"
 #include "cli/json.h"
@@ -25,8 +20,9 @@ typedef struct settings {
     int device;
     tool_chosen types, operations;
     tool_integers inner;
-    double seconds;
-    bool json, small, reset;
+    double minutes;
+    const char *timings, *export_to;
+    bool json, small, reset, no_clobber;
 } settings;
 
 #define AT(field) offsetof(settings, field)
@@ -34,198 +30,180 @@ typedef struct settings {
 static const tool_option options[] = {
     TOOL_CHOICE("device", 'd', "DEVICE", "best", AT(device), &tool_devices, "the device"),
     TOOL_OPERATIONS(AT(operations)),
-    TOOL_ELEMENT_TYPES(AT(types)),
-    TOOL_INTEGERS("inner", 'k', "K,...", "32,128", AT(inner), 1, 1e6, "columns of A and B, or of B for spmm"),
-    TOOL_REAL("seconds", 's', "S", "1", AT(seconds), 0, 1e6, "time budget of a case"),
+    TOOL_CHOSEN("type", 't', "TYPE,...", "fp32,bf16,fp16,fp64", AT(types), &tool_types, "element types"),
+    TOOL_INTEGERS("inner", 'k', "K,...", "64,16,256", AT(inner), 1, 1e6, "columns of A and B, or of B for spmm"),
+    TOOL_REAL("minutes", 0, "N", "10", AT(minutes), 0, 1e5, "time for measuring; 0: fit what --timings has"),
+    TOOL_ADDED_TO("timings", 0, "FILE", AT(timings),
+                  "keep the timings in FILE; what is there is not measured again, and counts in the fit"),
+    TOOL_OUTPUT("export", 0, "FILE", AT(export_to), "also write the rates, as a profile to build in"),
+    TOOL_NO_CLOBBER(AT(no_clobber)),
     TOOL_FLAG("small", 0, AT(small), "matrices of thousands of nonzeros, to try the command"),
-    TOOL_FLAG("reset", 0, AT(reset), "forget what was measured before, and measure nothing"),
+    TOOL_FLAG("reset", 0, AT(reset), "forget what was fitted before, and measure nothing"),
     TOOL_JSON_OBJECT(AT(json)),
     {.name = NULL},
 };
 
-/* Graphs, meshes, bands, attention and layers, of typical sizes. */
+/* Graphs, meshes, bands, attention, blocks and layers, from thousands to millions of nonzeros. */
 static const char *const matrices[] = {
-    "generate:rmat:rows=20000,nnz=200000,name=graph",
-    "generate:rmat:rows=131072,nnz=2000000,name=large-graph",
-    "generate:uniform:rows=30000,nnz=900000,name=uniform",
-    "generate:fem:rows=15000,nnz=600000,block=3,name=mesh",
-    "generate:banded:rows=60000,nnz=360000,band=64,name=band",
-    "generate:scatter:rows=20000,nnz=120000,name=circuit",
-    "generate:window:rows=4096,band=256,global=16,name=window",
-    "generate:uniform:rows=2048,density=0.1,name=layer-10",
-    "generate:uniform:rows=2048,density=0.3,name=layer-30",
+    "rmat:rows=20000,nnz=200000",
+    "uniform:rows=2048,density=0.1",
+    "fem:rows=15000,nnz=600000,block=3",
+    "window:rows=4096,band=256,global=16",
+    "banded:rows=60000,nnz=360000,band=64",
+    "uniform:rows=30000,nnz=900000",
+    "scatter:rows=20000,nnz=120000",
+    "block:rows=2048,density=0.1,block=16",
+    "rmat:rows=131072,nnz=1000000",
+    "uniform:rows=5000,nnz=50000",
+    "uniform:rows=2048,density=0.3",
+    "fem:rows=3000,nnz=100000,block=3",
+    "uniform:rows=2000,cols=60000,nnz=1200000",
+    "window:rows=4096,band=64",
+    "rmat:rows=2000,nnz=20000",
+    "banded:rows=20000,nnz=1000000,band=100",
+    "uniform:rows=200000,nnz=1000000",
+    "block:rows=4096,density=0.02,block=8",
+    "uniform:rows=1024,density=0.2",
+    "fem:rows=20000,nnz=300000,block=1",
+    "uniform:rows=60000,cols=2000,nnz=1200000",
+    "scatter:rows=200000,nnz=1000000",
+    "uniform:rows=2048,density=0.5",
+    "window:rows=8192,band=128",
+    "rmat:rows=262144,nnz=3000000",
+    "uniform:rows=1000,nnz=4000",
+    "fem:rows=60000,nnz=2400000,block=3",
+    "uniform:rows=512,density=0.1",
+    "block:rows=16384,density=0.01,block=64",
+    "uniform:rows=300000,nnz=2400000",
+    "banded:rows=200000,nnz=1400000,band=8",
+    "uniform:rows=100000,nnz=4000",
 };
-static const char *const small_matrices[] = {"generate:rmat:rows=500,nnz=5000,name=graph",
-                                             "generate:banded:rows=600,nnz=6000,band=20,name=band",
-                                             "generate:uniform:rows=128,density=0.2,name=layer"};
+static const char *const small_matrices[] = {"rmat:rows=500,nnz=5000", "banded:rows=600,nnz=6000,band=20",
+                                             "uniform:rows=128,density=0.2"};
 
-/* One algorithm's times of one case. */
-typedef struct timing {
-    int number, row; /* index of the case; of the correction */
-    double predicted, measured;
-} timing;
+/* Settings of a pass over all matrices. */
+typedef struct pass {
+    int type, edge;
+    int64_t inner;
+    bool pattern; /* S has no values */
+} pass;
 
-/* State of the factors: sums of logarithms. */
-typedef struct tally {
-    int count, cases, timed, disturbed;
-    tamis_correction rows[TAMIS_CORRECTIONS_MOST];
-    double logs[TAMIS_CORRECTIONS_MOST], squares[TAMIS_CORRECTIONS_MOST];
-    timing *timings;
-    bool full;
-} tally;
-
-static tamis_correction *row_of(tally *t, const tool_problem *problem, const char *algorithm) {
-    for (int i = 0; i < t->count; i++) {
-        tamis_correction *const row = &t->rows[i];
-        if (strcmp(row->algorithm, algorithm) == 0 && row->operation == problem->operation &&
-            row->type == problem->type && row->columns == problem->inner)
-            return row;
+static tool_bench_settings settings_of(const settings *set, const pass *one, const tool_device *device) {
+    tool_bench_settings how = {.operations = set->operations,
+                               .edges = {.count = 1, .at = {one->edge}},
+                               .types = {.count = 1, .at = {one->type}},
+                               .devices = {.count = 1, .at = {set->device}},
+                               .algorithms = {.count = 1, .at = {1}}, /* all */
+                               .inner = {.count = 1, .at = {one->inner}},
+                               .threads = {.count = 1, .at = {0}},
+                               .repeat = 10,
+                               .calls = 1000,
+                               .seed = 1,
+                               .batch = 1,
+                               .seconds = 0.2};
+    enum { NONE = 1 };
+    if (one->pattern) how.values = NONE;
+    if (!device->gpu && device->description.threads > 1) { /* one thread, and all */
+        how.threads.count = 2;
+        how.threads.at[1] = 1;
     }
-    if (t->count == TAMIS_CORRECTIONS_MOST) {
-        t->full = true;
-        return NULL;
-    }
-    tamis_correction *const row = &t->rows[t->count++];
-    *row = (tamis_correction){.operation = problem->operation, .type = problem->type, .columns = problem->inner};
-    snprintf(row->algorithm, sizeof row->algorithm, "%s", algorithm);
-    return row;
+    return how;
 }
 
-static void observe(void *context, const tool_bench_case *one, const tool_bench_results *results) {
-    tally *const t = context;
-    const int before = t->timed;
-    t->disturbed += results->load.disturbed;
-    for (int i = 0; i < results->count && !results->load.disturbed; i++) {
-        const tool_bench_result *const result = &results->at[i];
-        if (result->predicted <= 0 || result->time.median <= 0) continue;
-        tamis_correction *const row = row_of(t, &one->problem, result->algorithm);
-        if (!row) continue;
-        const double log_ratio = log(result->time.median / result->predicted);
-        const int number = (int)(row - t->rows);
-        t->logs[number] += log_ratio;
-        t->squares[number] += log_ratio * log_ratio;
-        row->cases++;
-        t->timings[t->timed++] = (timing){t->cases, number, result->predicted, result->time.median};
-    }
-    if (t->timed > before) t->cases++;
-}
-
-/* Returns the regret of the predictions: the measured time of the algorithm predicted fastest over the fastest time, as
-   a geometric mean over the cases. corrected: use the corrected predictions, else the model's. */
-static double regret(const tally *t, bool corrected) {
-    double logs = 0;
-    for (int i = 0; i < t->timed;) {
-        double best = INFINITY, chosen = INFINITY, predicted = INFINITY;
-        const int number = t->timings[i].number;
-        for (; i < t->timed && t->timings[i].number == number; i++) {
-            const timing *const at = &t->timings[i];
-            const double seconds = at->predicted * (corrected ? t->rows[at->row].factor : 1);
-            if (at->measured < best) best = at->measured;
-            if (seconds >= predicted) continue;
-            predicted = seconds;
-            chosen = at->measured;
-        }
-        logs += log(chosen / best);
-    }
-    return t->cases > 0 ? exp(logs / t->cases) : NAN;
-}
-
-/* Returns the geometric standard deviation of a row's ratios. */
-static double spread(const tally *t, int i) {
-    const double n = (double)t->rows[i].cases, mean = t->logs[i] / n;
-    return exp(sqrt(fmax(0, t->squares[i] / n - mean * mean)));
-}
-
-/* ------------------------------------------------------------------------------------------ measuring */
-
-static int measure(const settings *set, tool_device *device, tally *t) {
+static int measure(const settings *set, tool_device *device, tool_timings *timings) {
     const int count =
         set->small ? (int)(sizeof small_matrices / sizeof *small_matrices) : (int)(sizeof matrices / sizeof *matrices);
-    const tool_bench_settings how = {.operations = set->operations,
-                                     .edges = {.count = 1, .at = {TAMIS_EDGE_SCALE}},
-                                     .types = set->types,
-                                     .devices = {.count = 1, .at = {set->device}},
-                                     .algorithms = {.count = 1, .at = {1}}, /* all */
-                                     .inner = set->inner,
-                                     .threads = {.count = 1, .at = {0}},
-                                     .repeat = 10,
-                                     .calls = 1000,
-                                     .seed = 1,
-                                     .batch = 1,
-                                     .seconds = set->seconds};
-    tool_bench_run run = {.settings = &how, .observe = observe, .observer = t};
-    run.cases = tool_bench_cases(&how) * count;
-    t->timings = tool_allocate(tamis_bytes(run.cases, TOOL_BENCH_CONTESTANTS), sizeof *t->timings);
-    for (int i = 0; i < count && !tool_interrupted(); i++) {
-        char spec[128];
-        snprintf(spec, sizeof spec, "%s", set->small ? small_matrices[i] : matrices[i]);
-        const tool_input input = {.spec = spec};
-        tool_bench_input(&run, &input, device);
-    }
-    tool_bench_close_inputs();
+    const double begin = tool_seconds(), end = begin + 60 * set->minutes;
+    int worst = 0;
+    for (int t = 0; t < set->types.count; t++)
+        for (int k = 0; k < set->inner.count; k++)
+            for (int pattern = 0; pattern < 2; pattern++) {
+                const pass one = {set->types.at[t], pattern ? TAMIS_EDGE_SOFTMAX : TAMIS_EDGE_SCALE, set->inner.at[k],
+                                  pattern};
+                const tool_bench_settings how = settings_of(set, &one, device);
+                for (int i = 0; i < count && !tool_interrupted() && tool_seconds() < end; i++) {
+                    char spec[128];
+                    tool_bench_run run = {
+                        .settings = &how, .timings = timings, .silent = true, .cases = tool_bench_cases(&how)};
+                    snprintf(spec, sizeof spec, "generate:%s", set->small ? small_matrices[i] : matrices[i]);
+                    const tool_input input = {.spec = spec};
+                    tool_bench_input(&run, &input, device);
+                    if (run.worst > worst) worst = run.worst;
+                }
+                tool_bench_close_inputs();
+            }
     tool_progress_clear();
-    return run.worst;
+    return worst;
 }
 
 /* ------------------------------------------------------------------------------------------ reporting */
 
-static void print_text(const tally *t) {
-    printf("%-16s %-6s %-5s %6s %8s %8s %6s\n", "algorithm", "op", "type", "K", "factor", "spread", "cases");
-    for (int i = 0; i < t->count; i++) {
-        const tamis_correction *const row = &t->rows[i];
-        printf("%-16s %-6s %-5s %6lld %8.2f %8.2f %6lld\n", row->algorithm, tamis_operation_name(row->operation),
-               tamis_type_name(row->type), (long long)row->columns, row->factor, spread(t, i), (long long)row->cases);
-    }
-    if (t->cases > 0)
-        printf("%d cases; what auto takes took %.3f times the time of the fastest, and %.3f times with these factors\n",
-               t->cases, regret(t, false), regret(t, true));
+static void print_row(const char *title, const tamis_choices_judged *judged) {
+    printf("  %-40s %8.3f %9.1f %% %8.2f %9.1f %%\n", title, judged->mean, 100 * judged->within, judged->most,
+           100 * judged->error);
 }
 
-static void print_json(const tally *t) {
+static void print_text(const tamis_fit *fit, bool kept) {
+    printf("%lld cases, %d rates\n", (long long)fit->before.cases, fit->rates);
+    printf("  %-40s %8s %11s %8s %11s\n", "auto over the fastest algorithm", "mean", "within 1.1", "most", "error");
+    print_row("before", &fit->before);
+    print_row("a third, fitted to the other two", &fit->crossed);
+    print_row("after", &fit->after);
+    printf("%s\n", kept ? "the fitted rates are kept" : "the rates stay as they were");
+}
+
+static void put_judged(tool_json *json, const char *name, const tamis_choices_judged *judged) {
+    tool_json_object(json, name);
+    tool_json_put(json, TOOL_OF(*judged, cases), TOOL_OF(*judged, mean), TOOL_OF(*judged, within),
+                  TOOL_OF(*judged, most), TOOL_OF(*judged, error));
+    tool_json_end_object(json);
+}
+
+static void print_json(const tamis_fit *fit, bool kept) {
     tool_json json = tool_json_open(stdout, true);
-    tool_json_put(&json, TOOL_OF(*t, cases), tool_num("auto_over_fastest", regret(t, false)),
-                  tool_num("corrected_over_fastest", regret(t, true)));
-    tool_json_array(&json, "corrections");
-    for (int i = 0; i < t->count; i++) {
-        const tamis_correction *const row = &t->rows[i];
-        tool_json_item(&json, TOOL_OF(*row, algorithm), tool_str("operation", tamis_operation_name(row->operation)),
-                       tool_str("type", tamis_type_name(row->type)), TOOL_OF(*row, columns), TOOL_OF(*row, factor),
-                       tool_num("spread", spread(t, i)), TOOL_OF(*row, cases));
-    }
-    tool_json_end_array(&json);
+    tool_json_put(&json, TOOL_OF(*fit, rates), tool_yes("kept", kept));
+    put_judged(&json, "before", &fit->before);
+    put_judged(&json, "crossed", &fit->crossed);
+    put_judged(&json, "after", &fit->after);
     tool_json_finish(&json);
 }
 
-/* Measured predictions must be the model's own: removes earlier corrections, and restores them if nothing new is
-   found. */
+/* Keeps the rates if they choose better on patterns that they were not fitted to. */
+static int fit_all(const settings *set, const tool_timings *timings, int64_t measured) {
+    const bool quiet = 4 * timings->disturbed <= measured; /* at most a fifth is left out */
+    tamis_fit fit;
+    if (measured == 0 && timings->disturbed > 0)
+        return tool_failure(TOOL_FAILED,
+                            "other processes used processors during all %d cases: measure when they have ended",
+                            timings->disturbed);
+    int code = tool_library_error(tamis_timings_fit(timings->list, &fit), NULL);
+    if (code != 0) return code;
+    if (timings->disturbed > 0)
+        tool_warning("other processes used processors during %d of %lld cases: %s", timings->disturbed,
+                     (long long)measured + timings->disturbed,
+                     quiet ? "these are left out" : "the rates stay as they were; measure when they have ended");
+    bool kept = quiet && fit.crossed.mean < fit.before.mean;
+    if (kept) code = tool_library_error(tamis_timings_keep(timings->list), NULL);
+    if (code != 0) kept = false;
+    if (set->export_to && code == 0) code = tool_timings_export(timings, set->export_to);
+    if (set->json)
+        print_json(&fit, kept);
+    else
+        print_text(&fit, kept);
+    return code;
+}
+
 static int tune(const settings *set, tool_device *device) {
-    tally *const t = tool_allocate(1, sizeof *t);
-    tamis_correction *const before = tool_allocate(TAMIS_CORRECTIONS_MOST, sizeof *before);
-    int64_t kept = 0;
-    tamis_status status = tamis_device_corrections(device->device, before, TAMIS_CORRECTIONS_MOST, &kept);
-    if (status == TAMIS_OK) status = tamis_device_correct(device->device, NULL, 0);
-    int code = tool_library_error(status, device->description.name);
-    if (code == 0 && !set->reset) {
-        code = measure(set, device, t);
-        for (int i = 0; i < t->count; i++) t->rows[i].factor = exp(t->logs[i] / (double)t->rows[i].cases);
-        const bool quiet = 4 * t->disturbed <= t->cases; /* at most a fifth is left out */
-        const bool whole = code == 0 && !tool_interrupted() && quiet;
-        const bool better = whole && regret(t, true) < regret(t, false);
-        status = tamis_device_correct(device->device, whole ? t->rows : before, !whole ? kept : better ? t->count : 0);
-        if (status != TAMIS_OK) code = tool_library_error(status, device->description.name);
-        if (tool_interrupted()) code = tool_failure(TOOL_INTERRUPTED, "interrupted: what was known before is kept");
-        if (t->disturbed > 0)
-            tool_warning("other processes used processors during %d of %d cases: %s", t->disturbed,
-                         t->cases + t->disturbed,
-                         quiet ? "these are left out" : "what was known before is kept; measure when they have ended");
-        if (whole && !better) tool_warning("the factors do not choose better than the model alone: none is kept");
-        if (t->full) tool_warning("only %d corrections are kept: name fewer types or widths", TAMIS_CORRECTIONS_MOST);
-    }
-    if (code == 0 && set->json) print_json(t);
-    if (code == 0 && !set->json && !set->reset) print_text(t);
-    free(t->timings);
-    free(before);
-    free(t);
+    tool_timings timings;
+    int code = tool_timings_open(device, set->timings, &timings);
+    if (code == 0 && set->minutes > 0) code = measure(set, device, &timings);
+    const int saved = code == 0 ? tool_timings_save(&timings, true) : 0;
+    if (code == 0) code = saved;
+    if (code == 0 && tool_interrupted())
+        code = tool_failure(TOOL_INTERRUPTED, "interrupted: the rates stay as they were%s",
+                            set->timings ? "; the timings are kept, and the same command goes on" : "");
+    if (code == 0) code = fit_all(set, &timings, timings.measured);
+    tamis_timings_destroy(timings.list);
     return code;
 }
 
@@ -234,11 +212,12 @@ static int run_tune_device(const void *given, int count, char **operands) {
     tool_device device;
     (void)count, (void)operands;
     TOOL_TRY(tool_device_open(set->device, true, &device));
-    const int code = tune(set, &device);
+    const int code = set->reset ? tool_library_error(tamis_device_forget_rates(device.device), device.description.name)
+                                : tune(set, &device);
     tool_device_close(&device);
     return code;
 }
 
-const tool_command tool_correct_command =
-    TOOL_COMMAND("tune-device", "", "measure algorithms on this device, so that plans choose well on it", options,
+const tool_command tool_tune_device_command =
+    TOOL_COMMAND("tune-device", "", "fit predictions to this device, so that plans choose well on it", options,
                  settings, .run = run_tune_device);

@@ -35,7 +35,7 @@ typedef struct tool_command {
     }
 
 extern const tool_command tool_devices_command, tool_algorithms_command, tool_info_command, tool_generate_command,
-    tool_convert_command, tool_run_command, tool_check_command, tool_bench_command, tool_correct_command,
+    tool_convert_command, tool_run_command, tool_check_command, tool_bench_command, tool_tune_device_command,
     tool_explain_command, tool_cache_command, tool_spy_command, tool_report_command, tool_compare_command,
     tool_roofline_command, tool_tune_command, tool_evaluate_command, tool_train_command, tool_predict_command,
     tool_recommend_command, tool_similar_command, tool_topics_command, tool_score_command, tool_transform_command,

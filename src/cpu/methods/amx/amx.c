@@ -4,7 +4,6 @@
 #include "base/sizes.h"
 #include "base/status.h"
 #include "cpu/amx.h"
-#include "cpu/fitted.h"
 #include "cpu/methods/amx/build.h"
 #include "cpu/predict.h"
 #include "cpu/variants.h"
@@ -35,28 +34,6 @@ static bool accepts(const tamis_problem *problem, char *reason, size_t bytes) {
 
 /* ------------------------------------------------------------------------------------------ predicting */
 
-/* Fitted on 2026-11-26 to uniform matrices of 4,096 x 4,096 on a Xeon (family 6, model 207); `nonzero` is an estimate.
-   Times are seconds of one core, by operation where there are two. */
-static const struct {
-    double product;      /* of two tiles */
-    double cell[2];      /* except its products: storing tiles of sums, expanding values */
-    double nonzero[2];   /* gathering a sample */
-    double row[2];       /* copying a row of A, storing one of sums */
-    double tiles[2];     /* packing two tiles of B */
-    double begin;        /* of an execution, which has one more parallel part */
-    double rows_by_rows; /* factor: error of the other methods' predictions on such processors */
-    double setup_nonzero;
-    int64_t least; /* nonzeros per cell from which tile products pay */
-} fit = {.product = 11.5e-9,
-         .cell = {60e-9, 90e-9},
-         .nonzero = {0.4e-9, 0},
-         .row = {20e-9, 20e-9},
-         .tiles = {100e-9, 60e-9},
-         .begin = 5e-6,
-         .rows_by_rows = 0.75,
-         .setup_nonzero = 6e-9,
-         .least = 64};
-
 /* Pairs of tiles of a row of B. */
 static int64_t slices_of(const tamis_problem *problem) {
     return tamis_cpu_amx_parts(problem->operation == TAMIS_OP_SDDMM ? problem->inner : problem->width);
@@ -64,20 +41,21 @@ static int64_t slices_of(const tamis_problem *problem) {
 
 static void predict(const tamis_problem *problem, tamis_prediction *prediction) {
     const tamis_ceilings *const ceilings = &problem->evidence->ceilings;
-    const int op = problem->operation == TAMIS_OP_SPMM;
+    const tamis_cpu_rates *const rates = tamis_cpu_rates_of(problem);
     const double slices = (double)slices_of(problem), nnz = (double)problem->nnz;
     const double all = (double)tamis_cpu_amx_parts(problem->cols) * slices;
-    const tamis_cpu_amx_shares shares = tamis_cpu_amx_profile(problem, fit.least);
+    const double *const sampled = problem->evidence->sampled + TAMIS_CPU_SAMPLED_AMX;
+    const tamis_cpu_amx_shares shares = {sampled[0], sampled[1]};
+    const double in_cells = nnz > 0 ? shares.nonzeros / nnz : 0;
     /* hyper-threads share the core's tile unit */
     const double cores = tamis_cpu_peak(problem) / (ceilings->fp32_gflops[0] * 1e9);
-    const double work = shares.cells * (slices * 4 * fit.product + fit.cell[op]) + shares.nonzeros * fit.nonzero[op] +
-                        (double)problem->rows * fit.row[op] + all * fit.tiles[op];
-    const double rest = nnz > 0 ? 1 - shares.nonzeros / nnz : 1;
-    const double by_rows = rest * tamis_cpu_predict_untiled(problem, tamis_cpu_fit.interleaved);
-    prediction->call_seconds = fit.rows_by_rows * (work / cores + fit.begin) + by_rows;
-    prediction->setup_seconds = nnz * fit.setup_nonzero / problem->threads;
+    const double work =
+        shares.cells * (slices * 4 * rates->tile_unit.product + rates->tile_unit.cell) + all * rates->tile_unit.tiles;
+    tamis_cpu_counts walk = tamis_cpu_count_walk(problem);
+    prediction->call_seconds = work / cores + (1 - in_cells) * tamis_cpu_seconds(problem, &walk);
+    prediction->setup_seconds = nnz * rates->cells.setup / problem->threads;
     snprintf(prediction->reason, sizeof prediction->reason,
-             "%.0f %% of the nonzeros are in cells of 32 x 32 that keep %.1f %% of their places", 100 * (1 - rest),
+             "%.0f %% of the nonzeros are in cells of 32 x 32 that keep %.1f %% of their places", 100 * in_cells,
              shares.cells > 0 ? 100 * shares.nonzeros / shares.cells / 1024 : 0);
 }
 
@@ -87,7 +65,7 @@ static void predict(const tamis_problem *problem, tamis_prediction *prediction) 
 static void defaults(tamis_prepared *p) {
     const tamis_problem *const problem = &p->problem;
     const int64_t packed = tamis_cpu_amx_parts(problem->cols) * slices_of(problem) * TAMIS_CPU_AMX_TILES;
-    p->parameters[LEAST] = fit.least;
+    p->parameters[LEAST] = TAMIS_CPU_AMX_LEAST;
     p->parameters[CELLS] = 8;
     p->parameters[TOGETHER] = packed > problem->evidence->cache_l2 / 2 ? 4 : 1;
 }

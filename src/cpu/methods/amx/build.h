@@ -9,6 +9,9 @@
    and *most with the most nonzeros of index->together panels. */
 tamis_status tamis_cpu_amx_build(tamis_prepared *p, int64_t least, tamis_cpu_amx_index *index, int64_t *most);
 
+/* Nonzeros of a cell from which products of tiles pay. */
+enum { TAMIS_CPU_AMX_LEAST = 64 };
+
 /* Nonzeros in panels that have `least` nonzeros per cell, and their cells, estimated from some panels. */
 typedef struct tamis_cpu_amx_shares {
     double nonzeros, cells;

@@ -31,27 +31,22 @@ static bool accepts(const tamis_problem *problem, char *reason, size_t bytes) {
 
 /* ------------------------------------------------------------------------------------------ predicting */
 
-/* Fitted as src/cpu/fitted.c says. Times are seconds of one core. */
-static const struct {
-    double peak;           /* share of the arithmetic rate that products reach */
-    double column;         /* per column of a block: copies, masks, softmax */
-    double block, element; /* of a block: its own rows; an element of one of them */
-    double fp16;           /* factor for that type */
-    double setup_nonzero;
-} fit = {.peak = 0.78, .column = 18e-9, .block = 1e-6, .element = 0.6e-9, .fp16 = 1.05, .setup_nonzero = 4e-9};
-
-double tamis_cpu_cells_seconds(const tamis_problem *problem, double cells, double products) {
-    const double flops = cells * TAMIS_CPU_CELL_ROWS * 2 * products;
-    const double blocks = (double)(problem->rows + TAMIS_CPU_CELL_ROWS - 1) / TAMIS_CPU_CELL_ROWS;
-    const double block = fit.block + fit.element * TAMIS_CPU_CELL_ROWS * (double)problem->inner;
-    return flops / (fit.peak * tamis_cpu_peak(problem)) + (cells * fit.column + blocks * block) / problem->threads;
+double tamis_cpu_cells_seconds(const tamis_problem *problem, double products) {
+    const tamis_cpu_rates *const rates = tamis_cpu_rates_of(problem);
+    const double cells = problem->evidence->sampled[TAMIS_CPU_SAMPLED_CELLS];
+    const double row_bytes = tamis_cpu_row_bytes(problem), far = tamis_cpu_far_share(problem);
+    tamis_cpu_counts counts = tamis_cpu_count_walk(problem);
+    counts.far = cells * row_bytes * far;
+    counts.near = cells * row_bytes * (1 - far);
+    counts.products = cells * TAMIS_CPU_CELL_ROWS * 2 * products / rates->cells.peak;
+    counts.issued = cells * rates->cells.column + (double)problem->rows * (double)problem->inner * rates->cells.element;
+    return tamis_cpu_seconds(problem, &counts);
 }
 
 static void predict(const tamis_problem *problem, tamis_prediction *prediction) {
-    const double cells = tamis_cpu_cells_count(problem), pairs = cells * TAMIS_CPU_CELL_ROWS;
-    prediction->call_seconds = tamis_cpu_cells_seconds(problem, cells, (double)(problem->inner + problem->width)) *
-                               (problem->type == TAMIS_F16 ? fit.fp16 : 1);
-    prediction->setup_seconds = (double)problem->nnz * fit.setup_nonzero / problem->threads;
+    const double pairs = problem->evidence->sampled[TAMIS_CPU_SAMPLED_CELLS] * TAMIS_CPU_CELL_ROWS;
+    prediction->call_seconds = tamis_cpu_cells_seconds(problem, (double)(problem->inner + problem->width));
+    prediction->setup_seconds = (double)problem->nnz * tamis_cpu_rates_of(problem)->cells.setup / problem->threads;
     snprintf(prediction->reason, sizeof prediction->reason, "S keeps %.0f %% of the pairs in cells of 32 rows",
              pairs > 0 ? 100 * (double)problem->nnz / pairs : 0);
 }

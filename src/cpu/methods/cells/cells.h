@@ -8,7 +8,7 @@
 
 enum { TAMIS_CPU_CELLS_MOST = 1 << 16 }; /* most nonzeros of a row */
 
-/* Seconds of a member with `cells` columns in all blocks; `products`: multiply-adds per pair. */
-double tamis_cpu_cells_seconds(const tamis_problem *problem, double cells, double products);
+/* Seconds of a member; `products`: multiply-adds per pair. */
+double tamis_cpu_cells_seconds(const tamis_problem *problem, double products);
 
 #endif

@@ -36,7 +36,7 @@ static double seconds(const tamis_problem *problem, const tamis_problem *turned)
         problem->evidence->profile.max > TAMIS_CPU_CELLS_MOST || problem->cols > UINT32_MAX)
         return 0;
     const double products = 3.0 * (double)problem->inner + 2.0 * (double)problem->width;
-    return tamis_cpu_cells_seconds(problem, tamis_cpu_cells_count(problem), products);
+    return tamis_cpu_cells_seconds(problem, products);
 }
 
 /* ------------------------------------------------------------------------------------------ preparing */

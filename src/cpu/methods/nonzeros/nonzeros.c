@@ -2,19 +2,18 @@
 #include <stdio.h>
 
 #include "base/papers.h"
-#include "cpu/fitted.h"
 #include "cpu/method.h"
 #include "cpu/predict.h"
 
 static void predict(const tamis_problem *problem, tamis_prediction *prediction) {
-    prediction->call_seconds = tamis_cpu_predict_untiled(problem, tamis_cpu_fit.interleaved);
+    const tamis_cpu_counts counts = tamis_cpu_count_walk(problem);
+    prediction->call_seconds = tamis_cpu_seconds(problem, &counts);
     if (problem->once) return; /* single calls report no reason */
     snprintf(prediction->reason, sizeof prediction->reason,
              "%s from a table of %.3g MB, %.0f %% of them new within a window of L2's size; equal numbers of "
              "nonzeros per thread",
              problem->d_is_b ? "rows of B, read once since D is B," : "rows of B",
-             (double)problem->cols * tamis_cpu_row_bytes(problem) * (problem->d_is_b ? 0.5e-6 : 1e-6),
-             100 * problem->evidence->fresh_share);
+             1e-6 * tamis_cpu_table_bytes(problem), 100 * problem->evidence->fresh_share);
 }
 
 const tamis_cpu_method tamis_cpu_nonzeros = {

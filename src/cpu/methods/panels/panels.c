@@ -4,7 +4,6 @@
 
 #include "base/papers.h"
 #include "base/status.h"
-#include "cpu/fitted.h"
 #include "cpu/methods/panels/build.h"
 #include "cpu/predict.h"
 
@@ -23,99 +22,32 @@ static bool accepts(const tamis_problem *problem, char *reason, size_t bytes) {
 
 /* ------------------------------------------------------------------------------------------ predicting */
 
-/* Fitted as src/cpu/fitted.c says; `sums` on 2026-11-26 to twelve matrices at K = 32, 64 and 128. Times are seconds of
-   one core. */
-static const struct {
-    double entry, nonzero; /* in a run, without moving the row and the multiply-adds */
-    double sample;         /* its share of a reduction, and storing the sample */
-    double run;            /* a branch, and loading and storing sums */
-    double row;            /* clearing and writing out its sums */
-    double unseen;         /* factor: effects outside the model */
-    double local;          /* factor, if neighbouring rows find each other's rows of B in a cache anyway */
-    double fused;          /* factor for that operation */
-    double bf16;           /* factor for that type, which is widened for each product */
-    double single;         /* extra cost of an entry of one row relative to no panels, as a share */
-    double setup_nonzero;
-    struct {
-        double entry;    /* SpMM: the same, unless hidden */
-        double run, row; /* the same, per vector of a row */
-        double hidden;   /* share of the loads that the multiply-adds of several rows do not hide */
-    } sums;
-} fit = {.entry = 0.3e-9,
-         .nonzero = 0.1e-9,
-         .sample = 1e-9,
-         .run = 25e-9,
-         .row = 15e-9,
-         .unseen = 1.05,
-         .local = 1.65,
-         .fused = 1.12,
-         .bf16 = 1.5,
-         .single = 0.25,
-         .setup_nonzero = 27e-9,
-         .sums = {.entry = 0.25e-9, .run = 2e-9, .row = 2.5e-9, .hidden = 0.35}};
-
-/* True if panels gain nothing, as in a mesh: the rows of B that neighbours share are in L1 or L2 anyway. */
-static bool is_local(const tamis_problem *problem, double table) {
-    return table > 0.75 * (double)problem->evidence->cache_l2 && problem->evidence->fresh_share < 0.25;
+static tamis_cpu_panel_shares shares_of(const tamis_problem *problem, int64_t rows) {
+    const double *const sampled = problem->evidence->sampled + TAMIS_CPU_SAMPLED_PANELS + (rows == 8 ? 3 : 0);
+    return (tamis_cpu_panel_shares){sampled[0], sampled[1], sampled[2]};
 }
 
-/* SpMM: reading rows of B is pipelined, so S and C stream meanwhile. */
-static double seconds_of_sums(const tamis_problem *problem, const tamis_cpu_panel_shares *shares) {
-    const double nnz = (double)problem->nnz, rows = (double)problem->rows, row_bytes = tamis_cpu_row_bytes(problem);
-    const double size = (double)tamis_type_size(problem->type), table = (double)problem->cols * row_bytes;
-    const double fresh = tamis_cpu_far_share(problem, table), dense = rows * row_bytes;
-    const double near_rate = tamis_cpu_gather_rate(problem, fmin(table, 0.5 * (double)problem->evidence->cache_l2));
-    const double flops = 2 * row_bytes / size / tamis_cpu_peak(problem);
-    const double load = row_bytes * (fresh / tamis_cpu_gather_rate(problem, table) + (1 - fresh) / near_rate);
-    const double shared = (shares->entries - shares->single) * load, multiply = (1 - shares->single) * flops;
-    const double work =
-        shares->single * fmax(load, flops) + fmax(shared, multiply) + fit.sums.hidden * fmin(shared, multiply);
-    const double vectors = ceil((double)problem->width * (problem->type == TAMIS_F64 ? 8 : 4) / 64);
-    const double begun = shares->entries * fit.sums.entry + shares->runs * vectors * fit.sums.run;
-    const double stream = 2 * dense / tamis_cpu_dense_rate(problem, table, dense) + tamis_cpu_stream_seconds(problem);
-    return (problem->type == TAMIS_BF16 ? fit.bf16 : 1) * (is_local(problem, table) ? fit.local : 1) *
-           (fmax(nnz * work, stream) + (nnz * begun + rows * vectors * fit.sums.row) / problem->threads);
-}
-
-/* A row of B that several rows share is loaded once, but multiplied for each: the slower of both, computed separately
-   for entries with one row and with several. */
-static double seconds_of_dots(const tamis_problem *problem, const tamis_cpu_panel_shares *shares) {
-    const double nnz = (double)problem->nnz, rows = (double)problem->rows, row_bytes = tamis_cpu_row_bytes(problem);
-    const double size = (double)tamis_type_size(problem->type), table = (double)problem->cols * row_bytes;
-    const double fresh = tamis_cpu_far_share(problem, table);
-    const double far_rate = tamis_cpu_gather_rate(problem, table);
-    const double dense = rows * (double)(problem->inner + problem->width) * size;
-    const double flops = 2 * row_bytes / size / tamis_cpu_peak(problem);
-    const double load = row_bytes * fresh / far_rate + tamis_cpu_near_seconds(problem, table, row_bytes * (1 - fresh));
-    const double beside = fit.nonzero + fit.sample;
-    const double shared = (shares->entries - shares->single) * load;
-    const double work = shares->single * fmax(load, flops) + fmax(shared, (1 - shares->single) * flops);
-    const double bf16 = problem->type == TAMIS_BF16 ? fit.bf16 : 1;
-    const double fused = problem->operation == TAMIS_OP_FUSED ? fit.fused : 1;
-    return fit.unseen * bf16 * fused * (is_local(problem, table) ? fit.local : 1) *
-           (nnz * work + 2 * dense / tamis_cpu_dense_rate(problem, table, dense) + tamis_cpu_stream_seconds(problem) +
-            (nnz * (shares->entries * fit.entry + beside + shares->runs * fit.run) + rows * fit.row) /
-                problem->threads);
-}
-
-/* An entry takes at least as long as a nonzero without panels; an entry of a single row takes longer, since nothing is
-   prefetched. For SpMM that applies if rows come from beyond L2; in a mesh panels gain nothing. Nor do they if the
-   call's overhead dominates. */
+/* A row of B that several rows share is loaded once, but multiplied for each. A run branches, and loads and stores its
+   rows' sums: in SpMM each of their vectors. */
 static double seconds_of(const tamis_problem *problem, const tamis_cpu_panel_shares *shares) {
-    static const double SHORT_CALL = 1e-6;
-    const double table = (double)problem->cols * tamis_cpu_row_bytes(problem);
-    const double untiled = tamis_cpu_predict_untiled(problem, tamis_cpu_fit.interleaved);
-    const double least = untiled * (shares->entries + fit.single * shares->single);
-    if (problem->operation != TAMIS_OP_SPMM) return fmax(seconds_of_dots(problem, shares), least);
-    const double seconds = seconds_of_sums(problem, shares);
-    if (is_local(problem, table)) return fmax(seconds, untiled);
-    return tamis_cpu_far_share(problem, table) > 0 || untiled < SHORT_CALL ? fmax(seconds, least) : seconds;
+    const tamis_cpu_rates *const rates = tamis_cpu_rates_of(problem);
+    const double nnz = (double)problem->nnz;
+    const double size = problem->type == TAMIS_F64 ? 8 : 4;
+    const double vectors = problem->operation == TAMIS_OP_SPMM ? ceil((double)problem->width * size / 64) : 1;
+    tamis_cpu_counts counts = tamis_cpu_count_walk(problem);
+    const double walk = tamis_cpu_seconds(problem, &counts);
+    counts.far *= shares->entries;
+    counts.near *= shares->entries;
+    counts.products *=
+        shares->single +
+        (1 - shares->single) * (problem->operation == TAMIS_OP_SPMM ? rates->panels.sums : rates->panels.dots);
+    counts.issued += nnz * shares->runs * vectors * rates->panels.run;
+    return tamis_cpu_seconds(problem, &counts) + rates->panels.alone * shares->single * walk;
 }
 
 /* Chooses 6 or 8 rows by predicted time. */
 static int64_t choose_rows(const tamis_problem *problem, tamis_cpu_panel_shares *shares) {
-    const tamis_cpu_panel_shares six = tamis_cpu_profile_panels(problem, 6);
-    const tamis_cpu_panel_shares eight = tamis_cpu_profile_panels(problem, 8);
+    const tamis_cpu_panel_shares six = shares_of(problem, 6), eight = shares_of(problem, 8);
     const bool less = seconds_of(problem, &six) < seconds_of(problem, &eight);
     *shares = less ? six : eight;
     return less ? 6 : 8;
@@ -125,7 +57,7 @@ static void predict(const tamis_problem *problem, tamis_prediction *prediction) 
     tamis_cpu_panel_shares shares;
     const int64_t rows = choose_rows(problem, &shares);
     prediction->call_seconds = seconds_of(problem, &shares);
-    prediction->setup_seconds = (double)problem->nnz * fit.setup_nonzero / problem->threads;
+    prediction->setup_seconds = (double)problem->nnz * tamis_cpu_rates_of(problem)->panels.setup / problem->threads;
     snprintf(
         prediction->reason, sizeof prediction->reason,
         "panels of %lld rows read %.2f rows of B per nonzero, since %.0f %% of the nonzeros share theirs; runs of %.0f",

@@ -22,34 +22,17 @@
 #include "base/sizes.h"
 #include "base/status.h"
 #include "base/threads.h"
-#include "cpu/fitted.h"
 #include "cpu/method.h"
 #include "cpu/predict.h"
+#include "sparse/index.h"
 #include "sparse/structure.h"
 
 enum { PREFETCH, CHUNK, TILE_COLUMNS, BLOCK_ROWS };
+enum { PAGE = 4096 };
 enum { FUSED_CHUNK = 16384 }; /* a block's whole part of a tile */
 
-/* Fitted as src/cpu/fitted.c says: seconds of one core. */
-static const struct {
-    double nonzero;            /* index, address, share of a reduction, as far as they do not overlap */
-    double entry;              /* visiting an entry of the table of segments */
-    double segment;            /* its loop, the row of A, the final reduction */
-    double wait_nonzero,       /* a segment's part of S is at a new place in memory: each nonzero waits, */
-        wait_most;             /* until the hardware prefetcher has locked on, unless the products take as long */
-    double l1_share, l2_share; /* share of a cache that a tile may fill */
-    double unseen;             /* factor: effects outside the model */
-    double setup_segment, setup_nonzero; /* building the table */
-} fit = {.nonzero = 0.45e-9,
-         .entry = 0.6e-9,
-         .segment = 33e-9,
-         .wait_nonzero = 4e-9,
-         .wait_most = 300e-9,
-         .l1_share = 0.7,
-         .l2_share = 0.9,
-         .unseen = 1.1,
-         .setup_segment = 14e-9,
-         .setup_nonzero = 0.3e-9};
+/* Shares of a cache that a tile may fill. */
+static const double l1_share = 0.7, l2_share = 0.9;
 
 static bool accepts(const tamis_problem *problem, char *reason, size_t bytes) {
     if (problem->evidence->profile.max > UINT32_MAX) {
@@ -70,44 +53,42 @@ static bool accepts(const tamis_problem *problem, char *reason, size_t bytes) {
 /* Upper limit of the table's entries: as large as S itself is acceptable. */
 static double entries_most(const tamis_problem *problem) { return 2 * (double)problem->nnz + 65536; }
 
-/* A tile is in a cache or it is not: so there are no rates between two caches', as for a continuously changing
-   footprint. */
-static double tile_rate(const tamis_problem *problem, double tile_bytes) {
-    const int level = tile_bytes <= fit.l1_share * (double)problem->evidence->cache_l1 ? 1 : 0;
-    return tamis_cpu_gather_rate(problem,
-                                 0.5 * (double)(level ? problem->evidence->cache_l1 : problem->evidence->cache_l2));
-}
-
-static double tile_cost(const tamis_problem *problem, double arithmetic, int64_t tile_columns, int64_t block_rows) {
-    const double size = (double)tamis_type_size(problem->type), threads = problem->threads;
-    const double row_bytes = tamis_cpu_row_bytes(problem);
+static double tile_cost(const tamis_problem *problem, tamis_cpu_counts counts, int64_t tile_columns,
+                        int64_t block_rows) {
+    const tamis_cpu_rates *const rates = tamis_cpu_rates_of(problem);
+    const double size = (double)tamis_type_size(problem->type), row_bytes = tamis_cpu_row_bytes(problem);
+    const double l1 = (double)problem->evidence->cache_l1, l2 = (double)problem->evidence->cache_l2;
     const double kept =
         (double)problem->inner * size + /* a row of A, and the sums in fp32 or fp64, which are loaded and stored */
         2 * (double)problem->width * (size < 4 ? 4 : size);
     /* fused first uses B's part of a tile, then D's, so the cache holds one of them at a time */
     const double wider = (double)(problem->inner > problem->width ? problem->inner : problem->width) * size;
     const double tile_bytes = (double)tile_columns * wider;
-    if (tile_bytes + (double)block_rows * kept > fit.l2_share * (double)problem->evidence->cache_l2) return INFINITY;
+    if (tile_bytes + (double)block_rows * kept > l2_share * l2) return INFINITY;
     const double tiles = ceil((double)problem->cols / (double)tile_columns);
-    const double mean = problem->evidence->profile.mean, rows = (double)problem->rows;
+    const double nnz = (double)problem->nnz, rows = (double)problem->rows, mean = problem->evidence->profile.mean;
     if (rows * tiles > entries_most(problem)) return INFINITY;
     if (problem->operation == TAMIS_OP_FUSED && (double)block_rows * mean / tiles > FUSED_CHUNK) return INFINITY;
-    const double segments = rows * tiles * (1 - exp(-mean / tiles));
-    const double length = segments > 0 ? (double)problem->nnz / segments : 0;
-    const double work = length * row_bytes * threads / tile_rate(problem, tile_bytes);
-    const double wait = fmax(0, fmin(length * fit.wait_nonzero, fit.wait_most) - work);
-    const double l2_rate = tamis_cpu_gather_rate(problem, 0.5 * (double)problem->evidence->cache_l2);
-    const double dense_bytes = (double)problem->cols * row_bytes;
-    const double moved = (double)problem->nnz * row_bytes / tile_rate(problem, tile_bytes);
-    return fmax(moved, arithmetic) + (double)problem->nnz * fit.nonzero / threads + rows * tiles * fit.entry / threads +
-           segments * ((fit.segment + wait) / threads + kept / l2_rate) +
-           ceil(rows / (double)block_rows) * dense_bytes / tamis_cpu_gather_rate(problem, dense_bytes);
+    const double spanned = fmin(tiles, 1 + problem->evidence->profile.mean_span / (double)tile_columns);
+    const double segments = rows * spanned * -expm1(-mean / spanned), table = tamis_cpu_table_bytes(problem);
+    /* the parts of S of a tile are as far apart as its rows are long */
+    const double entry = (double)tamis_index_size(problem->index_type) + (problem->has_values ? size : 0);
+    const double far_apart = nnz * entry > l2 ? fmin(1, mean * entry / PAGE) : 0;
+    /* each block of rows sweeps all tiles once, or what it has of them */
+    counts.far = fmin(ceil(rows / (double)block_rows) * table, nnz * row_bytes * tamis_cpu_far_share(problem));
+    counts.table = table;
+    counts.near = nnz * row_bytes + segments * kept;
+    /* a tile is in a cache or it is not: so there are no rates between two caches', as for a footprint that grows */
+    counts.near_table = 0.5 * (tile_bytes <= l1_share * l1 ? l1 : l2);
+    counts.issued +=
+        rows * tiles * rates->tiles.entry + segments * (rates->tiles.segment + far_apart * rates->tiles.wait);
+    return tamis_cpu_seconds(problem, &counts);
 }
 
 /* Chooses tile_columns and block_rows, if they are 0: the pair with the smallest predicted time. Returns that time. */
 static double choose_tiles(const tamis_problem *problem, tamis_cpu_tiles *tiles) {
     const int64_t fixed_columns = tiles->tile_columns, fixed_rows = tiles->block_rows;
-    const double arithmetic = tamis_cpu_arithmetic_seconds(problem);
+    const tamis_cpu_counts walk = tamis_cpu_count_walk(problem);
     double best = INFINITY;
     /* if no pair is within the limits: one tile, small blocks */
     tiles->tile_columns = fixed_columns ? fixed_columns : problem->cols;
@@ -117,7 +98,7 @@ static double choose_tiles(const tamis_problem *problem, tamis_cpu_tiles *tiles)
         for (int64_t rows = 32; rows <= 4096; rows *= 2) {
             if (fixed_rows && rows != 32) break;
             const int64_t c = fixed_columns ? fixed_columns : columns, r = fixed_rows ? fixed_rows : rows;
-            const double cost = tile_cost(problem, arithmetic, c, r);
+            const double cost = tile_cost(problem, walk, c, r);
             if (cost >= best) continue;
             best = cost;
             tiles->tile_columns = c;
@@ -130,12 +111,13 @@ static double choose_tiles(const tamis_problem *problem, tamis_cpu_tiles *tiles)
 
 static void predict(const tamis_problem *problem, tamis_prediction *prediction) {
     tamis_cpu_tiles tiles = {0};
-    prediction->call_seconds = fit.unseen * (choose_tiles(problem, &tiles) + tamis_cpu_stream_seconds(problem));
-    const double segments = (double)problem->rows * (double)tiles.tiles;
+    prediction->call_seconds = choose_tiles(problem, &tiles);
     prediction->setup_seconds =
-        (segments * fit.setup_segment + (double)problem->nnz * fit.setup_nonzero) / problem->threads;
+        (double)problem->rows * (double)tiles.tiles * tamis_cpu_rates_of(problem)->tiles.setup / problem->threads;
     if (tiles.tiles <= 1 || isinf(prediction->call_seconds)) { /* it still runs if asked for by name */
-        prediction->call_seconds = fit.unseen * tamis_cpu_predict_untiled(problem, tamis_cpu_fit.interleaved);
+        tamis_cpu_counts counts = tamis_cpu_count_walk(problem);
+        counts.issued += (double)problem->rows * tamis_cpu_rates_of(problem)->tiles.segment;
+        prediction->call_seconds = tamis_cpu_seconds(problem, &counts);
         snprintf(prediction->reason, sizeof prediction->reason, "%s",
                  tiles.tiles <= 1 ? "one tile holds all columns: no gain over cpu-nonzeros"
                                   : "no tile that fits into L2 has fewer table entries than twice the nonzeros");

@@ -1,0 +1,28 @@
+/* The table of the CPU's rates, and the profiles that `tamis tune-device` made. */
+#include "cpu/rates.h"
+
+#include <assert.h>
+
+#define RATE(name_)                                                                                                    \
+    { .name = #name_, .place = offsetof(tamis_cpu_rates, name_) / sizeof(double) }
+static const tamis_rate_row rows[] = {
+    RATE(call),           RATE(unhidden),        RATE(entry),
+    RATE(fp16),           RATE(pairs),           RATE(amx),
+    RATE(dots.row),       RATE(dots.products),   RATE(sums.row),
+    RATE(sums.products),  RATE(panels.run),      RATE(panels.dots),
+    RATE(panels.sums),    RATE(panels.alone),    RATE(panels.setup),
+    RATE(tiles.segment),  RATE(tiles.wait),      RATE(tiles.entry),
+    RATE(tiles.setup),    RATE(cells.peak),      RATE(cells.column),
+    RATE(cells.element),  RATE(cells.setup),     RATE(tile_unit.product),
+    RATE(tile_unit.cell), RATE(tile_unit.tiles),
+};
+static_assert(sizeof(tamis_cpu_rates) == sizeof rows / sizeof rows[0] * sizeof(double), "each rate has a row");
+
+static const tamis_cpu_rates epyc = {
+#include "cpu/profiles/epyc.def"
+};
+
+static const tamis_rate_profile profiles[] = {{"AMD EPYC", (const double *)(const void *)&epyc}};
+
+const tamis_rate_table tamis_cpu_rate_table = {rows, sizeof rows / sizeof rows[0], profiles,
+                                               sizeof profiles / sizeof profiles[0]};

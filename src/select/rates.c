@@ -1,0 +1,150 @@
+/*
+ * Rates of devices. `tamis tune-device` fits them to timings of the user's own chip; the built-in ones were made the
+ * same way. The file of a device has a line for each rate: its name and its value. Its first line names the library's
+ * version, since rates hold for one version's predictions and kernels only.
+ */
+#include "select/rates.h"
+
+#include <limits.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tamis/version.h>
+
+#include "base/c_locale.h"
+#include "base/cache_folder.h"
+#include "base/fork_lock.h"
+#include "select/device_key.h"
+
+enum { DEVICES = 64 };
+#ifdef TAMIS_SLOW_KERNELS
+#define BUILD ", kernels for tests"
+#else
+#define BUILD ""
+#endif
+static const char *const format_version = "tamis rates 1 of " TAMIS_VERSION_STRING BUILD;
+static const char *const prefix = "rates-";
+
+typedef struct known {
+    char key[TAMIS_DEVICE_KEY];
+    bool own; /* otherwise the device has none of its own */
+    double rates[TAMIS_RATES_MOST];
+} known;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+TAMIS_FORK_LOCK(lock)
+static known devices[DEVICES];
+static int device_count;
+
+/* ------------------------------------------------------------------------------------------ built in */
+
+void tamis_rates_built_in(const tamis_backend *backend, int number, double rates[TAMIS_RATES_MOST]) {
+    const tamis_rate_table *const table = backend->rates;
+    tamis_device_description device;
+    int at = 0;
+    if (table->profile_count > 1 && backend->describe(number, &device) == TAMIS_OK)
+        for (int i = 1; i < table->profile_count && at == 0; i++)
+            if (strcmp(device.model, table->profiles[i].chip) == 0) at = i;
+    memcpy(rates, table->profiles[at].rates, (size_t)table->count * sizeof *rates);
+}
+
+/* ------------------------------------------------------------------------------------------ on disk */
+
+/* Reads and closes a file; false if it is invalid. */
+static bool load_from(FILE *file, const tamis_rate_table *table, const char *key, double *rates) {
+    char name[64];
+    double value;
+    bool read[TAMIS_RATES_MOST] = {false};
+    int count = 0;
+    if (!file) return false;
+    const locale_t before = tamis_c_locale_enter();
+    bool good = tamis_device_file_begins(file, format_version, key);
+    while (good && fscanf(file, " .%63s = %lf,", name, &value) == 2) {
+        int i = 0;
+        while (i < table->count && strcmp(table->rows[i].name, name) != 0) i++;
+        good = i < table->count && !read[i] && isfinite(value) && value >= 0;
+        if (!good) break;
+        read[i] = true;
+        rates[table->rows[i].place] = value;
+        count++;
+    }
+    tamis_c_locale_leave(before);
+    fclose(file);
+    return good && count == table->count;
+}
+
+static bool load(const tamis_rate_table *table, const char *key, double *rates) {
+    char name[TAMIS_DEVICE_FILE], path[PATH_MAX];
+    tamis_device_file(prefix, key, name);
+    if (load_from(tamis_cache_open(NULL, name), table, key, rates)) return true;
+    const char *const site = secure_getenv("TAMIS_CEILINGS");
+    if (!site || snprintf(path, sizeof path, "%s/%s", site, name) >= (int)sizeof path) return false;
+    return load_from(fopen(path, "re"), table, key, rates);
+}
+
+void tamis_rates_write(FILE *file, const tamis_rate_table *table, const double *rates) {
+    for (int i = 0; i < table->count; i++)
+        fprintf(file, ".%s = %.4g,\n", table->rows[i].name, rates[table->rows[i].place]);
+}
+
+static bool save(const tamis_rate_table *table, const known *device) {
+    char name[TAMIS_DEVICE_FILE];
+    tamis_cache_draft draft;
+    tamis_device_file(prefix, device->key, name);
+    if (!device->own) {
+        tamis_cache_remove(NULL, name);
+        return !tamis_cache_has(NULL, name);
+    }
+    if (!tamis_cache_draft_open(NULL, name, &draft)) return false;
+    const locale_t before = tamis_c_locale_enter();
+    fprintf(draft.file, "%s\n%s\n", format_version, device->key);
+    tamis_rates_write(draft.file, table, device->rates);
+    tamis_c_locale_leave(before);
+    return tamis_cache_draft_close(&draft);
+}
+
+/* ------------------------------------------------------------------------------------------ in memory */
+
+/* The entry of a device, read from disk on first use; NULL if there are too many devices. */
+static known *find(const tamis_rate_table *table, const char *key) {
+    for (int i = 0; i < device_count; i++)
+        if (strcmp(devices[i].key, key) == 0) return &devices[i];
+    if (device_count == DEVICES) return NULL;
+    known *const made = &devices[device_count++];
+    snprintf(made->key, sizeof made->key, "%s", key);
+    made->own = load(table, key, made->rates);
+    return made;
+}
+
+void tamis_rates_get(const tamis_backend *backend, int number, const char *key, double rates[TAMIS_RATES_MOST]) {
+    pthread_mutex_lock(&lock);
+    const known *const device = find(backend->rates, key);
+    const bool own = device && device->own;
+    if (own) memcpy(rates, device->rates, (size_t)backend->rates->count * sizeof *rates);
+    pthread_mutex_unlock(&lock);
+    if (!own) tamis_rates_built_in(backend, number, rates);
+}
+
+bool tamis_rates_set(const tamis_backend *backend, int number, int threads, const double *rates) {
+    char key[TAMIS_DEVICE_KEY];
+    if (!tamis_device_key(backend, number, threads, key)) return false;
+    pthread_mutex_lock(&lock);
+    known *const device = find(backend->rates, key);
+    if (device) {
+        device->own = rates != NULL;
+        if (rates) memcpy(device->rates, rates, (size_t)backend->rates->count * sizeof *rates);
+    }
+    const bool kept = device && save(backend->rates, device);
+    if (kept && !rates) device->own = load(backend->rates, key, device->rates); /* the site's */
+    pthread_mutex_unlock(&lock);
+    return kept;
+}
+
+int64_t tamis_rates_clear(void) {
+    pthread_mutex_lock(&lock);
+    device_count = 0;
+    const int64_t removed = tamis_device_files(prefix, true);
+    pthread_mutex_unlock(&lock);
+    return removed;
+}

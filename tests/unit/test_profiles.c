@@ -1,0 +1,114 @@
+/*
+ * The profiles that are built in: their records, in lab/results, are fitted again, from rates that are off by a third.
+ * The machine of the records need not be there: a case has all that predictions read.
+ */
+#include "support/test.h"
+
+#include "base/memory.h"
+#include "cpu/backend.h"
+#include "gpu/backend.h"
+#include "gpu/runtime/runtime.h"
+#include "io/files/input.h"
+#include "select/fit.h"
+#include "select/rates.h"
+
+extern const tamis_gpu_runtime tamis_gpu_cuda;
+
+/* Predictions read these limits of the GPU on which the records were made. */
+static tamis_gpu_device h200 = {.limits = {.name = "cuda:0",
+                                           .model = "NVIDIA H200",
+                                           .architecture = "sm_90",
+                                           .has_fp64 = true,
+                                           .subgroup = 32,
+                                           .multiprocessors = 132,
+                                           .group_most = 1024,
+                                           .shared_most = 232448,
+                                           .threads_most = 2048,
+                                           .cache_l1 = 233472,
+                                           .cache_l2 = 62914560,
+                                           .memory = 150109880320,
+                                           .memory_most = 150109880320,
+                                           .groups_most = {INT32_MAX, 65535, 65535}}};
+
+static const struct {
+    const char *records, *chip;
+    const tamis_backend *backend;
+    tamis_gpu_device *device;
+    double mean, within; /* what `auto` takes over the fastest; share of the cases within 1.10 */
+} profiles[] = {{"epyc-2-cores", "AMD EPYC", &tamis_cpu_backend, NULL, 1.02, 0.93},
+                {"nvidia-h200", "NVIDIA H200", &tamis_cuda_backend, &h200, 1.02, 0.92}};
+
+/* Reads the records; every `step`-th case stays. */
+static void read_records(const char *folder, int step, tamis_timing_list *list) {
+    char path[256], key[TAMIS_DEVICE_KEY];
+    tamis_input input;
+    snprintf(path, sizeof path, TAMIS_SOURCE_FOLDER "/lab/results/%s/tuning.txt.xz", folder);
+    works(tamis_input_open(path, &(tamis_progress){.report = NULL}, &input));
+    FILE *const file = fmemopen((void *)(uintptr_t)input.text.begin, (size_t)(input.text.end - input.text.begin), "r");
+    assert_non_null(file);
+    works(tamis_timing_list_read(list, file, path, key));
+    fclose(file);
+    tamis_input_close(&input);
+    int64_t kept = 0;
+    for (int64_t c = 0; c < list->count; c++)
+        if (c % step == 0)
+            list->cases[kept++] = list->cases[c];
+        else
+            tamis_release(list->cases[c]);
+    list->count = kept;
+}
+
+static const double *built_in(const tamis_rate_table *table, const char *chip) {
+    for (int i = 0; i < table->profile_count; i++)
+        if (strcmp(table->profiles[i].chip, chip) == 0) return table->profiles[i].rates;
+    fail_msg("no profile of %s", chip);
+    return NULL;
+}
+
+static double mean_of(tamis_regret regret) { return exp(regret.logs / (double)regret.cases); }
+
+TEST(profiles_choose_as_their_records_say) {
+    for (size_t i = 0; i < sizeof profiles / sizeof profiles[0]; i++) {
+        tamis_timing_list list = {.backend = profiles[i].backend, .device = profiles[i].device};
+        read_records(profiles[i].records, 1, &list);
+        assert_true(list.count >= 500);
+        const tamis_regret regret = tamis_rates_judge(&list, built_in(profiles[i].backend->rates, profiles[i].chip));
+        print_message("%s: %lld cases, %.4f, %.3f\n", profiles[i].chip, (long long)regret.cases, mean_of(regret),
+                      (double)regret.near / (double)regret.cases);
+        assert_true(mean_of(regret) <= profiles[i].mean);
+        assert_true((double)regret.near >= profiles[i].within * (double)regret.cases);
+        tamis_timing_list_clear(&list);
+    }
+}
+
+TEST(profiles_are_found_again) {
+    for (size_t i = 0; i < sizeof profiles / sizeof profiles[0]; i++) {
+        const tamis_rate_table *const table = profiles[i].backend->rates;
+        const double *const known = built_in(table, profiles[i].chip);
+        double rates[TAMIS_RATES_MOST];
+        int fitted;
+        tamis_timing_list list = {.backend = profiles[i].backend, .device = profiles[i].device};
+        read_records(profiles[i].records, 4, &list);
+        for (int r = 0; r < table->count; r++) {
+            const int place = table->rows[r].place;
+            rates[place] = known[place] * (table->rows[r].fixed ? 1 : r % 2 ? 1.33 : 0.75);
+        }
+        const tamis_regret off = tamis_rates_judge(&list, rates), before = tamis_rates_judge(&list, known);
+        works(tamis_rates_fit(&list, rates, &fitted));
+        const tamis_regret after = tamis_rates_judge(&list, rates);
+        print_message("%s: %d rates, %.4f off, %.4f fitted, %.4f built in\n", profiles[i].chip, fitted, mean_of(off),
+                      mean_of(after), mean_of(before));
+        assert_true(fitted >= 20 && mean_of(off) > mean_of(after));
+        assert_true(mean_of(after) < mean_of(before) + 0.01);
+        tamis_timing_list_clear(&list);
+    }
+}
+
+static int set_up(void **state) {
+    h200.runtime = &tamis_gpu_cuda;
+    return 0;
+}
+
+static int tear_down(void **state) { return 0; }
+
+TEST_FIXTURE(set_up, tear_down)
