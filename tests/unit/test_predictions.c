@@ -1,7 +1,13 @@
 /* What the cost model must say whatever it was fitted to: predictions on a machine that is made up. */
 #include "support/test.h"
 
+#include <tamis/generate.h>
+#include <tamis/matrix.h>
+
 #include "cpu/algorithms.h"
+#include "cpu/backend.h"
+#include "select/choose.h"
+#include "select/rates.h"
 
 enum { ROWS = 1024, WIDTH = 64 };
 
@@ -41,4 +47,70 @@ TEST(panels_write_the_result) {
                                    .threads = 1};
     const double traffic = 2.0 * ROWS * WIDTH * sizeof(float) / 1e9, found = seconds_of("cpu-panels", &problem);
     if (!(found >= traffic && found <= 1.1 * traffic)) fail_msg("%g s, expected %g", found, traffic);
+}
+
+/* Machines with a small and with a very large last cache, with rates of bandwidth by level as such machines have. */
+static const struct machine {
+    int64_t l1, l2, l3;
+    double gather[6]; /* GB/s of one thread, from tables of half of L1, half of L2, 8, 16, 64 and 128 MiB */
+    double memory;
+} machines[] = {{32 << 10, 256 << 10, 8 << 20, {180, 80, 15, 8, 6, 5}, 12},
+                {48 << 10, 2 << 20, 260 << 20, {250, 120, 40, 30, 24, 20}, 10}};
+
+static const char *chosen_on(const struct machine *m, const tamis_sparse *S, int threads, tamis_operation operation) {
+    tamis_evidence evidence = {.cache_l1 = m->l1, .cache_l2 = m->l2, .cache_l3 = m->l3, .expected_calls = 1000};
+    tamis_ceilings *const c = &evidence.ceilings;
+    static tamis_choice choice;
+    *c = tamis_cpu_backend.default_ceilings(0, 16);
+    const int64_t tables[6] = {m->l1 / 2, m->l2 / 2, 8 << 20, 16 << 20, 64 << 20, 128 << 20};
+    for (int i = 0; i < 6; i++) {
+        c->gather_bytes[i] = tables[i];
+        c->gather_gbs[0][i] = m->gather[i];
+        c->gather_gbs[1][i] = 8 * m->gather[i];
+    }
+    c->memory_gbs[0] = m->memory;
+    c->memory_gbs[1] = 8 * m->memory;
+    tamis_rates_built_in(&tamis_cpu_backend, 0, evidence.rates);
+    const bool sddmm = operation == TAMIS_OP_SDDMM, spmm = operation == TAMIS_OP_SPMM;
+    const tamis_problem problem = {.operation = operation,
+                                   .type = TAMIS_F32,
+                                   .output_type = TAMIS_F32,
+                                   .value_type = TAMIS_F32,
+                                   .rows = S->rows,
+                                   .cols = S->cols,
+                                   .nnz = S->nnz,
+                                   .offsets = S->offsets,
+                                   .columns = S->columns,
+                                   .offset_type = S->offset_type,
+                                   .index_type = S->index_type,
+                                   .has_values = true,
+                                   .inner = spmm ? 0 : 128,
+                                   .width = sddmm ? 0 : 128,
+                                   .batch = 1,
+                                   .threads = threads,
+                                   .deterministic = true,
+                                   .parameters = "",
+                                   .evidence = &evidence,
+                                   .backend = &tamis_cpu_backend};
+    works(tamis_cpu_backend.profile(&problem, &evidence));
+    works(tamis_choose(&tamis_cpu_backend, &problem, "auto", false, &choice));
+    return choice.algorithm->description.name;
+}
+
+/* Few entries in a large matrix: tiles would be visited far more often than there are entries. */
+TEST(few_entries_take_no_tiles) {
+    tamis_owned_sparse *matrix;
+    tamis_generate_options o = TAMIS_GENERATE_OPTIONS_INIT;
+    o.kind = TAMIS_KIND_UNIFORM;
+    o.rows = o.cols = 100000;
+    o.nnz = 4000;
+    o.value_type = TAMIS_F32;
+    works(tamis_generate(&o, &matrix));
+    for (size_t m = 0; m < sizeof machines / sizeof machines[0]; m++)
+        for (int threads = 1; threads <= 16; threads *= 4)
+            for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++)
+                assert_string_equal(
+                    chosen_on(&machines[m], tamis_owned_sparse_view(matrix), threads, (tamis_operation)operation),
+                    "cpu-nonzeros");
+    tamis_owned_sparse_free(matrix);
 }
