@@ -18,7 +18,7 @@ typedef struct tamis_rate_row {
 
 /* The rates of a chip. */
 typedef struct tamis_rate_profile {
-    const char *chip; /* as a device's description names its model */
+    const char *chip; /* how the model in a device's description begins */
     const double *rates;
 } tamis_rate_profile;
 

@@ -22,7 +22,12 @@ static const tamis_cpu_rates epyc = {
 #include "cpu/profiles/epyc.def"
 };
 
-static const tamis_rate_profile profiles[] = {{"AMD EPYC", (const double *)(const void *)&epyc}};
+static const tamis_cpu_rates xeon = {
+#include "cpu/profiles/xeon.def"
+};
+
+static const tamis_rate_profile profiles[] = {{"AMD EPYC", (const double *)(const void *)&epyc},
+                                              {"Intel(R) Xeon(R)", (const double *)(const void *)&xeon}};
 
 const tamis_rate_table tamis_cpu_rate_table = {rows, sizeof rows / sizeof rows[0], profiles,
                                                sizeof profiles / sizeof profiles[0]};

@@ -39,13 +39,15 @@ static int device_count;
 
 /* ------------------------------------------------------------------------------------------ built in */
 
+static bool begins(const char *text, const char *with) { return strncmp(text, with, strlen(with)) == 0; }
+
 void tamis_rates_built_in(const tamis_backend *backend, int number, double rates[TAMIS_RATES_MOST]) {
     const tamis_rate_table *const table = backend->rates;
     tamis_device_description device;
     int at = 0;
-    if (table->profile_count > 1 && backend->describe(number, &device) == TAMIS_OK)
+    if (number >= 0 && table->profile_count > 1 && backend->describe(number, &device) == TAMIS_OK)
         for (int i = 1; i < table->profile_count && at == 0; i++)
-            if (strcmp(device.model, table->profiles[i].chip) == 0) at = i;
+            if (begins(device.model, table->profiles[i].chip)) at = i;
     memcpy(rates, table->profiles[at].rates, (size_t)table->count * sizeof *rates);
 }
 

@@ -7,7 +7,7 @@
 
 #include "backend/backend.h"
 
-/* The rates that are built in for the device's chip. */
+/* The rates that are built in for the device's chip; number -1: the first profile's, the same on all machines. */
 void tamis_rates_built_in(const tamis_backend *backend, int number, double rates[TAMIS_RATES_MOST]);
 
 /* The rates of the device with this key (select/device_key.h): from the cache, else from the folder that TAMIS_CEILINGS
