@@ -53,7 +53,7 @@ static const tool_option options[] = {
     TOOL_EFFORT(AT(effort)),
     TOOL_THREADS(AT(threads)),
     TOOL_FLAG("share", 0, AT(share), "fused: D is B, as in graph attention"),
-    TOOL_FLAG("verbose", 'v', AT(verbose), "also print the plan's own explanation in full"),
+    TOOL_FLAG("verbose", 'v', AT(verbose), "the plan's own explanation, as tamis_plan_explain() writes it, in place of this one"),
     TOOL_JSON_ARRAY(AT(json)),
     TOOL_READING(settings),
     {.name = NULL},
@@ -163,6 +163,10 @@ static void print_text(const explained *one, const settings *set) {
     printf(", %s, ", tamis_type_name(problem->type));
     if (!one->gpu) printf("%d thread%s, ", report->threads, report->threads == 1 ? "" : "s");
     printf("%s call%s\n", tool_word_count(set->calls).text, set->calls == 1 ? "" : "s");
+    if (set->verbose) {
+        print_plan_text(one->plan);
+        return;
+    }
     tool_text text = {0};
     tool_text_add(&text, "%s on %s", report->algorithm, report->instruction_set);
     const char *parameters = report->parameters ? report->parameters : "";
@@ -174,7 +178,6 @@ static void print_text(const explained *one, const settings *set) {
     print_field("because", &text);
     print_times(one, set->calls);
     print_declined(one);
-    if (set->verbose) print_plan_text(one->plan);
 }
 
 static void print_json(tool_json *json, const explained *one, const settings *set, const char *matrix) {
