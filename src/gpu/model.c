@@ -26,10 +26,6 @@ double tamis_gpu_nonzero_ps(const tamis_problem *p, tamis_gpu_cost cost, double 
     return tamis_gpu_cost_of(cost, bytes) * (tamis_type_size(p->type) == 2 ? tamis_gpu_rates_of(p)->halves : 1);
 }
 
-double tamis_gpu_value_ps(const tamis_problem *p, double picoseconds) {
-    return p->has_values && p->edge != TAMIS_EDGE_MASK ? picoseconds : 0;
-}
-
 double tamis_gpu_launches(const tamis_problem *p, double count) { return count * tamis_gpu_rates_of(p)->launch; }
 
 double tamis_gpu_of_member(const tamis_problem *p, double alone, double launches) {
@@ -76,8 +72,7 @@ double tamis_gpu_streamed(const tamis_problem *p, double bytes) {
 
 double tamis_gpu_softmax_seconds(const tamis_problem *p) {
     const tamis_gpu_rates *const f = tamis_gpu_rates_of(p);
-    return f->softmax.begin +
-           tamis_gpu_issue(p, (double)p->nnz * f->softmax.nonzero_ps + (double)p->rows * f->softmax.row_ps);
+    return f->softmax.begin + tamis_gpu_issue(p, (double)p->nnz * f->softmax.nonzero_ps);
 }
 
 double tamis_gpu_sums_each(const tamis_problem *p, double slices) {

@@ -11,9 +11,6 @@ double tamis_gpu_issue(const tamis_problem *p, double picoseconds);
 /* Fitted picoseconds of a nonzero whose row has this many bytes, including the conversion of 16-bit types. */
 double tamis_gpu_nonzero_ps(const tamis_problem *p, tamis_gpu_cost cost, double bytes);
 
-/* Picoseconds to read a value of S; 0 if the edge does not. */
-double tamis_gpu_value_ps(const tamis_problem *p, double picoseconds);
-
 /* Seconds of this many launches. */
 double tamis_gpu_launches(const tamis_problem *p, double count);
 

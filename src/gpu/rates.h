@@ -65,8 +65,8 @@ typedef struct tamis_gpu_rates {
     /* gpu-teams: over gpu-rows; `whole`: a large matrix with even rows and scattered columns, which are not split;
        `hubs`: a large matrix in large groups, which wait for their last team */
     struct {
-        double begin; /* a launch, its start and end */
         double whole, hubs;
+        double begin; /* a launch, its start and end */
         double chain; /* share of chain_ps */
     } teams;
 
@@ -99,20 +99,17 @@ typedef struct tamis_gpu_rates {
     struct { /* SDDMM by gpu-tensor with split numbers: cells of 128 x 128, of 64 x 64, and an entry in them */
         tamis_gpu_cell_rates cell[2];
         double nonzero_ps[2];
-        double value_ps; /* a number of S, if the edge reads it */
         double gathered; /* factor: large cells whose columns are not contiguous */
         double split;    /* splitting takes this multiple of the time to read and write the rows */
-        double begin;
     } wgmma;
     struct { /* SpMM there, for each 128 columns of C: cells of 128 x 128 of S, entries, panels */
         tamis_gpu_cell_rates cell;
-        double nonzero_ps, panel_ps, begin;
-        double gathered; /* as above */
+        double nonzero_ps, begin;
     } spmm_wgmma;
     struct { /* fused with softmax there: cells of 64 x 64, each column of A and B in them, each of D; panels of 64 rows
               */
         tamis_gpu_cell_rates cell;
-        double column_ps, panel_ps, begin;
+        double column_ps, begin;
     } fused_wgmma;
     double highs[3]; /* numbers of 16 bits, or rounded to TF32: share of those cells' time: SDDMM, SpMM, fused */
 
@@ -124,12 +121,10 @@ typedef struct tamis_gpu_rates {
     tamis_gpu_cell_rates backward_narrow; /* the same with 16 bits, K and L up to 256 */
     double backward_begin;
 
-    struct { /* gpu-rounded: the launch that rounds B; SpMM over gpu-rows with rows of fp16 */
-        double begin, spmm;
-    } rounded;
+    double rounded_begin; /* gpu-rounded: the launch that rounds B */
 
     struct { /* softmax.simt */
-        double nonzero_ps, row_ps, begin;
+        double nonzero_ps, begin;
     } softmax;
 } tamis_gpu_rates;
 

@@ -28,7 +28,6 @@ static const char *const prefix = "rates-";
 
 typedef struct known {
     char key[TAMIS_DEVICE_KEY];
-    bool own; /* otherwise the device has none of its own */
     double rates[TAMIS_RATES_MOST];
 } known;
 
@@ -90,14 +89,18 @@ void tamis_rates_write(FILE *file, const tamis_rate_table *table, const double *
         fprintf(file, ".%s = %.4g,\n", table->rows[i].name, rates[table->rows[i].place]);
 }
 
+/* Removes the device's file. */
+static bool forget(const known *device) {
+    char name[TAMIS_DEVICE_FILE];
+    tamis_device_file(prefix, device->key, name);
+    tamis_cache_remove(NULL, name);
+    return !tamis_cache_has(NULL, name);
+}
+
 static bool save(const tamis_rate_table *table, const known *device) {
     char name[TAMIS_DEVICE_FILE];
     tamis_cache_draft draft;
     tamis_device_file(prefix, device->key, name);
-    if (!device->own) {
-        tamis_cache_remove(NULL, name);
-        return !tamis_cache_has(NULL, name);
-    }
     if (!tamis_cache_draft_open(NULL, name, &draft)) return false;
     const locale_t before = tamis_c_locale_enter();
     fprintf(draft.file, "%s\n%s\n", format_version, device->key);
@@ -108,37 +111,38 @@ static bool save(const tamis_rate_table *table, const known *device) {
 
 /* ------------------------------------------------------------------------------------------ in memory */
 
-/* The entry of a device, read from disk on first use; NULL if there are too many devices. */
-static known *find(const tamis_rate_table *table, const char *key) {
+/* Reads the device's rates from disk; without a file there, they are its chip's. */
+static void read_rates(const tamis_backend *backend, int number, known *device) {
+    if (!load(backend->rates, device->key, device->rates)) tamis_rates_built_in(backend, number, device->rates);
+}
+
+/* The entry of a device, read on first use; NULL if there are too many devices. */
+static known *find(const tamis_backend *backend, int number, const char *key) {
     for (int i = 0; i < device_count; i++)
         if (strcmp(devices[i].key, key) == 0) return &devices[i];
     if (device_count == DEVICES) return NULL;
     known *const made = &devices[device_count++];
     snprintf(made->key, sizeof made->key, "%s", key);
-    made->own = load(table, key, made->rates);
+    read_rates(backend, number, made);
     return made;
 }
 
 void tamis_rates_get(const tamis_backend *backend, int number, const char *key, double rates[TAMIS_RATES_MOST]) {
     pthread_mutex_lock(&lock);
-    const known *const device = find(backend->rates, key);
-    const bool own = device && device->own;
-    if (own) memcpy(rates, device->rates, (size_t)backend->rates->count * sizeof *rates);
+    const known *const device = find(backend, number, key);
+    if (device) memcpy(rates, device->rates, (size_t)backend->rates->count * sizeof *rates);
     pthread_mutex_unlock(&lock);
-    if (!own) tamis_rates_built_in(backend, number, rates);
+    if (!device) tamis_rates_built_in(backend, number, rates);
 }
 
 bool tamis_rates_set(const tamis_backend *backend, int number, int threads, const double *rates) {
     char key[TAMIS_DEVICE_KEY];
     if (!tamis_device_key(backend, number, threads, key)) return false;
     pthread_mutex_lock(&lock);
-    known *const device = find(backend->rates, key);
-    if (device) {
-        device->own = rates != NULL;
-        if (rates) memcpy(device->rates, rates, (size_t)backend->rates->count * sizeof *rates);
-    }
-    const bool kept = device && save(backend->rates, device);
-    if (kept && !rates) device->own = load(backend->rates, key, device->rates); /* the site's */
+    known *const device = find(backend, number, key);
+    if (device && rates) memcpy(device->rates, rates, (size_t)backend->rates->count * sizeof *rates);
+    const bool kept = device && (rates ? save(backend->rates, device) : forget(device));
+    if (kept && !rates) read_rates(backend, number, device);
     pthread_mutex_unlock(&lock);
     return kept;
 }

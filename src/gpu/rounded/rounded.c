@@ -55,13 +55,12 @@ static bool accepts(const tamis_problem *problem, char *reason, size_t bytes) {
 /* A launch reads B and writes half as many bytes; then the method of rows of fp16 runs. */
 static void predict(const tamis_problem *p, tamis_prediction *prediction) {
     const tamis_gpu_rates *const f = tamis_gpu_rates_of(p);
-    const double rounding = f->rounded.begin + tamis_gpu_streamed(p, 6 * (double)p->cols * (double)stride_of(p));
+    const double rounding = f->rounded_begin + tamis_gpu_streamed(p, 6 * (double)p->cols * (double)stride_of(p));
     const tamis_problem half = halved(p);
     if (p->operation == TAMIS_OP_SDDMM)
         tamis_gpu_predict_nonzeros(&half, prediction);
     else
         tamis_gpu_rows.predict(&half, prediction);
-    prediction->call_seconds *= p->operation == TAMIS_OP_SDDMM ? 1 : f->rounded.spmm;
     prediction->call_seconds += rounding;
     if (p->once) return; /* single calls report no reason */
     snprintf(prediction->reason, sizeof prediction->reason,

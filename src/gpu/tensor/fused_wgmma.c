@@ -109,11 +109,9 @@ double tamis_fused_wgmma_seconds(const tamis_problem *p, double *cells) {
                  width = (double)tamis_gpu_round_up(p->width, BLOCK);
     const double bytes = 2 * (double)tamis_type_size(p->type);
     const double split = bytes * ((double)(p->rows + p->cols) * inner + (double)p->cols * width);
-    const int64_t panels = tamis_gpu_round_up(p->rows, SIDE) / SIDE;
     const double cell =
         f->fused_wgmma.cell.cell_ps + f->fused_wgmma.cell.column_ps * inner + f->fused_wgmma.column_ps * width;
-    const double picoseconds =
-        *cells * cell * (tamis_splits(p) ? 1 : f->highs[2]) + (double)panels * f->fused_wgmma.panel_ps;
+    const double picoseconds = *cells * cell * (tamis_splits(p) ? 1 : f->highs[2]);
     return tamis_gpu_streamed(p, split) + tamis_gpu_launched(p, tamis_tensor_issue(p, picoseconds)) +
            f->fused_wgmma.begin;
 }

@@ -40,10 +40,9 @@ static double seconds_of(const tamis_problem *p, int64_t side, double cells) {
     const double split = f->wgmma.split * bytes * (double)(p->rows + p->cols);
     const double share = tamis_splits(p) ? 1 : f->highs[0];
     const double cell = f->wgmma.cell[small].cell_ps + share * f->wgmma.cell[small].column_ps * inner;
-    const double nonzero = f->wgmma.nonzero_ps[small] + tamis_gpu_value_ps(p, f->wgmma.value_ps);
-    const double picoseconds =
-        cells * cell * (small || tamis_gpu_cells_align(p) ? 1 : f->wgmma.gathered) + (double)p->nnz * nonzero;
-    return tamis_gpu_streamed(p, split) + tamis_gpu_launched(p, tamis_tensor_issue(p, picoseconds)) + f->wgmma.begin;
+    const double picoseconds = cells * cell * (small || tamis_gpu_cells_align(p) ? 1 : f->wgmma.gathered) +
+                               (double)p->nnz * f->wgmma.nonzero_ps[small];
+    return tamis_gpu_streamed(p, split) + tamis_gpu_launched(p, tamis_tensor_issue(p, picoseconds));
 }
 
 /* Chooses the cell size. Small cells suit patterns whose panels of 128 rows share few more columns than panels of 64.

@@ -34,10 +34,7 @@ double tamis_spmm_wgmma_seconds(const tamis_problem *problem, double cells) {
     const double spans = (double)tamis_gpu_round_up(problem->width, 2 * LINE) / (2 * LINE);
     const double share = tamis_splits(problem) ? 1 : f->highs[1];
     const double cell = share * (spans * f->spmm_wgmma.cell.cell_ps + f->spmm_wgmma.cell.column_ps * width);
-    const double rest = (double)problem->nnz * f->spmm_wgmma.nonzero_ps +
-                        (double)tamis_gpu_round_up(problem->rows, ROWS) / ROWS * f->spmm_wgmma.panel_ps;
-    const double picoseconds =
-        cells * cell * (tamis_gpu_cells_align(problem) ? 1 : f->spmm_wgmma.gathered) + spans * rest;
+    const double picoseconds = cells * cell + spans * (double)problem->nnz * f->spmm_wgmma.nonzero_ps;
     return tamis_gpu_streamed(problem, split) + tamis_gpu_launched(problem, tamis_tensor_issue(problem, picoseconds)) +
            f->spmm_wgmma.begin;
 }
