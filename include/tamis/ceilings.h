@@ -47,9 +47,9 @@ typedef struct tamis_timings tamis_timings;
 TAMIS_API tamis_status tamis_timings_create(tamis_device *device, tamis_timings **timings);
 TAMIS_API void tamis_timings_destroy(tamis_timings *timings);
 
-/* Adds the seconds that an execution of a plan took. label: one line that names the problem, the same for all plans of
-   it; of the plan nothing is kept but sizes, options and the pattern's profile. A problem whose edge is an expression,
-   or that has no entries, adds nothing. */
+/* Adds the seconds that an execution of a plan took. label: one line of at most 191 characters that names the problem,
+   the same for all plans of it; of the plan nothing is kept but sizes, options and the pattern's profile. A problem
+   whose edge is an expression, or that has no entries, adds nothing. */
 TAMIS_API tamis_status tamis_timings_add(tamis_timings *timings, const char *label, const tamis_plan *plan,
                                          double seconds);
 
@@ -63,6 +63,9 @@ TAMIS_API tamis_status tamis_timings_write(const tamis_timings *timings, char *t
 /* Adds the timings of a text; name: where it comes from, for messages. A case that is cut short at its end is left out.
    TAMIS_ERROR_FILE: it is damaged, or of another machine than the timings that are there. */
 TAMIS_API tamis_status tamis_timings_read(tamis_timings *timings, const char *text, const char *name);
+
+/* True unless the timings were read from a file of another machine: then none can be added, and rates not kept. */
+TAMIS_API bool tamis_timings_are_own(const tamis_timings *timings);
 
 /* How well predictions choose among the algorithms that were timed. */
 typedef struct tamis_choices_judged {
@@ -81,11 +84,13 @@ typedef struct tamis_fit {
     uint64_t reserved[4];
 } tamis_fit;
 
-/* Fits the device's rates to the timings. The device keeps its rates until tamis_timings_keep. */
+/* Fits the rates that are built in for the device to the timings. The device keeps its rates until tamis_timings_keep.
+   TAMIS_ERROR_ARGUMENT: there are no timings. */
 TAMIS_API tamis_status tamis_timings_fit(tamis_timings *timings, tamis_fit *fit);
 
 /* Keeps the fitted rates for this device, its instruction set and its threads, in memory and in the cache: later plans
-   predict by them. TAMIS_ERROR_FILE: the file cannot be written; the rates then apply to this process only. */
+   predict by them. TAMIS_ERROR_FILE: the file cannot be written; the rates then apply to this process only.
+   TAMIS_ERROR_ARGUMENT: the timings were read from a file of another machine. */
 TAMIS_API tamis_status tamis_timings_keep(const tamis_timings *timings);
 
 /* Writes the fitted rates as the lines of a profile that can be built in (docs/manual/new-chip.md); the text as above.

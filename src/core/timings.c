@@ -28,6 +28,17 @@ static tamis_status check(const tamis_timings *timings) {
     return timings ? TAMIS_OK : tamis_fail(TAMIS_ERROR_ARGUMENT, "timings = NULL: make them with tamis_timings_create");
 }
 
+/* Timings of two machines have no rates in common. */
+static tamis_status check_machine(const tamis_timings *timings) {
+    char key[TAMIS_DEVICE_KEY];
+    const tamis_device *const device = timings->device;
+    if (tamis_device_key(device->backend, device->number, device->description.threads, key) &&
+        strcmp(key, timings->key) == 0)
+        return TAMIS_OK;
+    return tamis_fail(TAMIS_ERROR_ARGUMENT, "the timings are another machine's (%s): its rates can be exported only",
+                      timings->key);
+}
+
 tamis_status tamis_timings_create(tamis_device *device, tamis_timings **timings) {
     tamis_timings *made = NULL;
     tamis_clear_error();
@@ -52,8 +63,11 @@ void tamis_timings_destroy(tamis_timings *timings) {
 tamis_status tamis_timings_add(tamis_timings *timings, const char *label, const tamis_plan *plan, double seconds) {
     TRY(check(timings));
     if (!plan) return tamis_fail(TAMIS_ERROR_ARGUMENT, "plan = NULL: expected the plan that was timed");
-    if (!label || !*label || strpbrk(label, "\r\n"))
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "label: expected one line that names the problem");
+    if (!label || !*label || *label == ' ' || strlen(label) >= TAMIS_TIMING_LABEL || strpbrk(label, "\r\n\t"))
+        return tamis_fail(TAMIS_ERROR_ARGUMENT,
+                          "label: expected one line of at most %d characters that names the problem",
+                          TAMIS_TIMING_LABEL - 1);
+    TRY(check_machine(timings));
     if (plan->device->backend != timings->device->backend || plan->device->number != timings->device->number)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "plan: it was made on another device than the timings");
     if (!(seconds > 0 && isfinite(seconds)))
@@ -64,6 +78,12 @@ tamis_status tamis_timings_add(tamis_timings *timings, const char *label, const 
                                  /* as predictions are */ .setup_seconds = on_host ? plan->setup_seconds : 0};
     if (plan->problem.edge_constants.text || plan->problem.nnz == 0) return TAMIS_OK; /* predictions know no texts */
     return tamis_timing_list_add(&timings->list, label, &plan->problem, &timing);
+}
+
+bool tamis_timings_are_own(const tamis_timings *timings) {
+    const bool own = timings && check_machine(timings) == TAMIS_OK;
+    tamis_clear_error();
+    return own;
 }
 
 bool tamis_timings_has(const tamis_timings *timings, const char *label) {
@@ -137,9 +157,10 @@ tamis_status tamis_timings_fit(tamis_timings *timings, tamis_fit *fit) {
     *fit = (tamis_fit){.rates = 0};
     tamis_ceilings_get(device->backend, device->number, device->description.threads, TAMIS_PROBE_NEVER, &ceilings,
                        before);
-    memcpy(timings->rates, before, sizeof before);
+    timings->fitted = false;
+    tamis_rates_built_in(device->backend, device->number, timings->rates); /* which have not seen these timings */
     const tamis_regret old = tamis_rates_judge(list, before);
-    TRY(tamis_rates_cross(list, before, &crossed));
+    TRY(tamis_rates_cross(list, timings->rates, &crossed));
     TRY(tamis_rates_fit(list, timings->rates, &fit->rates));
     const tamis_regret now = tamis_rates_judge(list, timings->rates);
     fit->before = judged(&old);
@@ -155,15 +176,12 @@ static tamis_status check_fitted(const tamis_timings *timings) {
 }
 
 tamis_status tamis_timings_keep(const tamis_timings *timings) {
-    char key[TAMIS_DEVICE_KEY];
     TRY(check_fitted(timings));
+    TRY(check_machine(timings));
     const tamis_device *const device = timings->device;
-    if (!tamis_device_key(device->backend, device->number, device->description.threads, key) ||
-        strcmp(key, timings->key) != 0)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT,
-                          "the timings are another machine's (%s): its rates can be exported only", timings->key);
     if (!tamis_rates_set(device->backend, device->number, device->description.threads, timings->rates))
-        return tamis_fail(TAMIS_ERROR_FILE, "the rates cannot be kept: no folder for the cache can be written");
+        return tamis_fail(TAMIS_ERROR_FILE,
+                          "the rates cannot be kept: the cache cannot be written, or has too many devices");
     return TAMIS_OK;
 }
 

@@ -6,6 +6,7 @@
 #include "cpu/memory.h"
 #include "cpu/methods/amx/build.h"
 #include "cpu/methods/cells/build.h"
+#include "cpu/methods/cells/cells.h"
 #include "cpu/methods/panels/build.h"
 #include "cpu/predict.h"
 #include "sparse/index.h"
@@ -103,9 +104,9 @@ static void sample_shapes(const tamis_problem *p, int64_t row_bytes, tamis_evide
     if (row_bytes > 0)
         sampled[TAMIS_CPU_SAMPLED_FRESH] =
             tamis_fresh_share(p->columns, p->index_type, p->nnz, evidence->cache_l1 / row_bytes);
-    if (p->operation == TAMIS_OP_FUSED && p->cols <= UINT32_MAX)
+    if (p->operation == TAMIS_OP_FUSED && p->cols <= UINT32_MAX && evidence->profile.max <= TAMIS_CPU_CELLS_MOST)
         sampled[TAMIS_CPU_SAMPLED_CELLS] = tamis_cpu_cells_count(p);
-    if (p->type != TAMIS_BF16 || p->operation == TAMIS_OP_FUSED) return;
+    if (p->type != TAMIS_BF16 || sampled[TAMIS_CPU_SAMPLED_PAIRS] < 2) return;
     const tamis_cpu_amx_shares amx = tamis_cpu_amx_profile(p, TAMIS_CPU_AMX_LEAST);
     sampled[TAMIS_CPU_SAMPLED_AMX] = amx.nonzeros, sampled[TAMIS_CPU_SAMPLED_AMX + 1] = amx.cells;
 }

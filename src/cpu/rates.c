@@ -16,6 +16,7 @@ static const tamis_rate_row rows[] = {
     RATE(cells.element),  RATE(cells.setup),     RATE(tile_unit.product),
     RATE(tile_unit.cell), RATE(tile_unit.tiles),
 };
+static_assert(sizeof(tamis_cpu_rates) <= TAMIS_RATES_MOST * sizeof(double), "evidence has room for the rates");
 static_assert(sizeof(tamis_cpu_rates) == sizeof rows / sizeof rows[0] * sizeof(double), "each rate has a row");
 
 static const tamis_cpu_rates epyc = {

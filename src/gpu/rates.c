@@ -93,6 +93,7 @@ static const tamis_rate_row rows[] = {
     RATE(softmax.nonzero_ps),
     RATE(softmax.begin),
 };
+static_assert(sizeof(tamis_gpu_rates) <= TAMIS_RATES_MOST * sizeof(double), "evidence has room for the rates");
 static_assert(sizeof(tamis_gpu_rates) == sizeof rows / sizeof rows[0] * sizeof(double), "each rate has a row");
 
 static const tamis_gpu_rates h200 = {

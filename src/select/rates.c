@@ -61,18 +61,19 @@ static bool load_from(FILE *file, const tamis_rate_table *table, const char *key
     if (!file) return false;
     const locale_t before = tamis_c_locale_enter();
     bool good = tamis_device_file_begins(file, format_version, key);
-    while (good && fscanf(file, " .%63s = %lf,", name, &value) == 2) {
+    while (good && fscanf(file, " .%63s = %lf", name, &value) == 2) {
         int i = 0;
         while (i < table->count && strcmp(table->rows[i].name, name) != 0) i++;
-        good = i < table->count && !read[i] && isfinite(value) && value >= 0;
+        good = i < table->count && !read[i] && isfinite(value) && value > 0 && fgetc(file) == ',';
         if (!good) break;
         read[i] = true;
         rates[table->rows[i].place] = value;
         count++;
     }
+    good = good && count == table->count && fscanf(file, " %63s", name) == EOF; /* and nothing else */
     tamis_c_locale_leave(before);
     fclose(file);
-    return good && count == table->count;
+    return good;
 }
 
 static bool load(const tamis_rate_table *table, const char *key, double *rates) {

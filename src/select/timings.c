@@ -1,7 +1,8 @@
 /*
  * The file of timings has lines: one names the format; then for each case "case LABEL", the numbers of its problem and
  * of its evidence in the order of the table below, and a line "time ALGORITHM SECONDS SETUP" for each algorithm, and
- * "end". So a fit needs neither the matrices nor the machine.
+ * "end". So a fit needs neither the matrices nor, for a processor, the machine. Predictions for GPUs also read the
+ * limits of a device.
  */
 #include "select/timings.h"
 
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/edges.h"
 #include "base/memory.h"
 #include "base/status.h"
 
@@ -53,6 +55,7 @@ static const struct {
     NUMBER(evidence.profile.mean_span, REAL, 1),
     NUMBER(evidence.profile.density, REAL, 1),
     NUMBER(evidence.profile.sorted, TRUTH, 1),
+    NUMBER(evidence.profile.duplicates, LONG, 1),
     NUMBER(evidence.fresh_share, REAL, 1),
     NUMBER(evidence.panel_fresh, REAL, 2),
     NUMBER(evidence.row_fresh, REAL, 1),
@@ -162,11 +165,24 @@ static const tamis_algorithm *algorithm_of(const tamis_backend *backend, const c
     return NULL;
 }
 
-/* A problem that predictions can be asked for. */
-static bool is_sound(const tamis_problem *p) {
-    return p->operation >= TAMIS_OP_SDDMM && p->operation <= TAMIS_OP_FUSED && p->type >= TAMIS_F32 &&
-           p->type <= TAMIS_BF16 && p->rows >= 0 && p->cols >= 0 && p->nnz >= 0 && p->inner >= 0 && p->width >= 0 &&
-           p->batch >= 1 && p->threads >= 1;
+/* A problem that predictions can be asked for: its numbers index tables, and products of them do not overflow. */
+static bool is_sound(const tamis_timed_case *one) {
+    enum { SIDE_MOST = 1 << 30 };
+    const tamis_problem *const p = &one->problem;
+    const tamis_evidence *const e = &one->evidence;
+    const int64_t sides[] = {p->rows,      p->cols,        p->inner,    p->width,
+                             p->batch - 1, p->threads - 1, e->cache_l1, e->expected_calls - 1};
+    const double shares[] = {e->fresh_share, e->panel_fresh[0], e->panel_fresh[1], e->row_fresh};
+    for (size_t i = 0; i < sizeof sides / sizeof sides[0]; i++)
+        if (sides[i] < 0 || sides[i] > SIDE_MOST) return false;
+    for (size_t i = 0; i < sizeof shares / sizeof shares[0]; i++)
+        if (!(shares[i] >= 0 && shares[i] <= 1)) return false;
+    const bool dims = p->nnz >= 0 && p->nnz <= INT64_MAX >> 16 && e->profile.max >= 0 && e->profile.max <= p->nnz;
+    return dims && p->operation >= TAMIS_OP_SDDMM && p->operation <= TAMIS_OP_FUSED && (int)p->edge >= 0 &&
+           (int)p->edge < (int)TAMIS_EDGE_COUNT && p->type >= TAMIS_F32 && p->type <= TAMIS_BF16 &&
+           p->output_type >= TAMIS_F32 && p->output_type <= TAMIS_BF16 && p->value_type >= TAMIS_F32 &&
+           p->value_type <= TAMIS_BF16 && p->offset_type >= TAMIS_I32 && p->offset_type <= TAMIS_I64 &&
+           p->index_type >= TAMIS_I32 && p->index_type <= TAMIS_I64;
 }
 
 static bool read_numbers(FILE *file, const tamis_timing_list *list, tamis_timed_case *to) {
@@ -181,7 +197,7 @@ static bool read_numbers(FILE *file, const tamis_timing_list *list, tamis_timed_
     to->problem.backend = list->backend;
     to->problem.device = list->device;
     to->problem.parameters = "";
-    return is_sound(&to->problem);
+    return is_sound(to);
 }
 
 /* Timings of algorithms that this library does not have are skipped: another version made them. */
@@ -190,15 +206,17 @@ static bool read_times(FILE *file, const tamis_timing_list *list, tamis_timed_ca
     while (fscanf(file, "%7s", word) == 1 && strcmp(word, "time") == 0) {
         tamis_timing timing = {.seconds = 0};
         if (fscanf(file, "%63s %lf %lf", name, &timing.seconds, &timing.setup_seconds) != 3) return false;
-        if (!(timing.seconds > 0 && timing.seconds < 1e9 && timing.setup_seconds >= 0)) return false;
+        if (!(timing.seconds > 0 && timing.seconds < 1e9 && timing.setup_seconds >= 0 && timing.setup_seconds < 1e9))
+            return false;
         timing.algorithm = algorithm_of(list->backend, name);
+        if (timing.algorithm && !(timing.algorithm->description.operations >> to->problem.operation & 1)) return false;
         if (timing.algorithm && to->count < TAMIS_TIMINGS_OF_CASE) to->at[to->count++] = timing;
     }
     return !feof(file) && strcmp(word, "end") == 0;
 }
 
 static tamis_status read_case(tamis_timing_list *list, FILE *file, const char *path) {
-    char label[192];
+    char label[TAMIS_TIMING_LABEL];
     tamis_timed_case *made = NULL;
     const bool found = fscanf(file, " case %191[^\n]", label) == 1;
     if (feof(file)) return TAMIS_OK; /* cut short */
@@ -228,7 +246,6 @@ tamis_status tamis_timing_list_read(tamis_timing_list *list, FILE *file, const c
     if (!read_line(file, line, sizeof line)) return tamis_fail(TAMIS_ERROR_FILE, "%s: it names no machine", path);
     if (list->count > 0 && strcmp(line, key) != 0)
         return tamis_fail(TAMIS_ERROR_FILE, "%s: it has timings of another machine, %s", path, line);
-    snprintf(key, TAMIS_DEVICE_KEY, "%s", line);
     const int64_t before = list->count;
     for (int c; status == TAMIS_OK && (c = fgetc(file)) != EOF;) {
         if (c == '\n' || c == ' ') continue;
@@ -237,5 +254,6 @@ tamis_status tamis_timing_list_read(tamis_timing_list *list, FILE *file, const c
     }
     while (status != TAMIS_OK && list->count > before) tamis_release(list->cases[--list->count]);
     if (list->count == 0) tamis_timing_list_clear(list);
+    if (status == TAMIS_OK && list->count > before) snprintf(key, TAMIS_DEVICE_KEY, "%s", line);
     return status;
 }

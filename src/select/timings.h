@@ -13,11 +13,11 @@ typedef struct tamis_timing {
     int number;                    /* of the algorithm in its table: a fit sets it */
 } tamis_timing;
 
-enum { TAMIS_TIMINGS_OF_CASE = 16 };
+enum { TAMIS_TIMINGS_OF_CASE = 16, TAMIS_TIMING_LABEL = 192 };
 
 /* A problem without its pattern, which predictions do not read, and what its algorithms took. */
 typedef struct tamis_timed_case {
-    char label[192];
+    char label[TAMIS_TIMING_LABEL];
     tamis_problem problem;
     tamis_evidence evidence;
     tamis_timing at[TAMIS_TIMINGS_OF_CASE];

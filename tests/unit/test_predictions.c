@@ -6,8 +6,8 @@
 
 #include "cpu/algorithms.h"
 #include "cpu/backend.h"
+#include "cpu/rates.h"
 #include "select/choose.h"
-#include "select/rates.h"
 
 enum { ROWS = 1024, WIDTH = 64 };
 
@@ -57,7 +57,8 @@ static const struct machine {
 } machines[] = {{32 << 10, 256 << 10, 8 << 20, {180, 80, 15, 8, 6, 5}, 12},
                 {48 << 10, 2 << 20, 260 << 20, {250, 120, 40, 30, 24, 20}, 10}};
 
-static const char *chosen_on(const struct machine *m, const tamis_sparse *S, int threads, tamis_operation operation) {
+static const char *chosen_on(const struct machine *m, const double *rates, const tamis_sparse *S, int threads,
+                             tamis_operation operation) {
     tamis_evidence evidence = {.cache_l1 = m->l1, .cache_l2 = m->l2, .cache_l3 = m->l3, .expected_calls = 1000};
     tamis_ceilings *const c = &evidence.ceilings;
     static tamis_choice choice;
@@ -70,7 +71,7 @@ static const char *chosen_on(const struct machine *m, const tamis_sparse *S, int
     }
     c->memory_gbs[0] = m->memory;
     c->memory_gbs[1] = 8 * m->memory;
-    tamis_rates_built_in(&tamis_cpu_backend, 0, evidence.rates);
+    memcpy(evidence.rates, rates, (size_t)tamis_cpu_rate_table.count * sizeof *rates);
     const bool sddmm = operation == TAMIS_OP_SDDMM, spmm = operation == TAMIS_OP_SPMM;
     const tamis_problem problem = {.operation = operation,
                                    .type = TAMIS_F32,
@@ -106,11 +107,12 @@ TEST(few_entries_take_no_tiles) {
     o.nnz = 4000;
     o.value_type = TAMIS_F32;
     works(tamis_generate(&o, &matrix));
-    for (size_t m = 0; m < sizeof machines / sizeof machines[0]; m++)
-        for (int threads = 1; threads <= 16; threads *= 4)
-            for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++)
-                assert_string_equal(
-                    chosen_on(&machines[m], tamis_owned_sparse_view(matrix), threads, (tamis_operation)operation),
-                    "cpu-nonzeros");
+    for (int p = 0; p < tamis_cpu_rate_table.profile_count; p++)
+        for (int m = 0; m < 2; m++)
+            for (int threads = 1; threads <= 16; threads *= 4)
+                for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++)
+                    assert_string_equal(chosen_on(&machines[m], tamis_cpu_rate_table.profiles[p].rates,
+                                                  tamis_owned_sparse_view(matrix), threads, (tamis_operation)operation),
+                                        "cpu-nonzeros");
     tamis_owned_sparse_free(matrix);
 }

@@ -253,7 +253,9 @@ TEST(damaged_texts_are_refused) {
                   {"time cpu-tiled ", "time cpu-tiled -", "missing or impossible"},
                   {"time cpu-tiled ", "time cpu-tiled inf", "missing or impossible"},
                   {"K = 24\n1 ", "K = 24\n7 ", "missing or impossible"},
-                  {"K = 24\n1 ", "K = 24\nx ", "missing or impossible"}};
+                  {"K = 24\n1 ", "K = 24\nx ", "missing or impossible"},
+                  {"time cpu-tiled ", "time cpu-cells ", "missing or impossible"}, /* which computes fused only */
+                  {" 1 0 0 1 1 ", " 1 0 0 9e18 1 ", "missing or impossible"}};
     for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
         char *const at = strstr(text, faults[i].from);
         assert_non_null(at);
@@ -278,6 +280,14 @@ TEST(damaged_texts_are_refused) {
     works(tamis_timings_read(other, broken, "a text"));
     works(tamis_timings_fit(other, &fit));
     REFUSED(ARGUMENT, "another machine's", tamis_timings_keep(other));
+    assert_false(tamis_timings_are_own(other));
+    works(tamis_timings_export(other, broken, sizeof broken, NULL));
+    tamis_plan *plan;
+    tamis_owned_sparse *const matrix = matrix_of(0);
+    predicted(tamis_owned_sparse_view(matrix), TAMIS_OP_SPMM, 8, "cpu-nonzeros", &plan);
+    REFUSED(ARGUMENT, "another machine's", tamis_timings_add(other, "x", plan, 1));
+    tamis_plan_destroy(plan);
+    tamis_owned_sparse_free(matrix);
     tamis_timings_destroy(other);
 }
 
@@ -319,12 +329,20 @@ TEST(test_arguments) {
     assert_int_equal(tamis_timings_create(NULL, &timings), TAMIS_ERROR_ARGUMENT);
     assert_int_equal(tamis_timings_create(device, NULL), TAMIS_ERROR_ARGUMENT);
     works(tamis_timings_create(device, &timings));
+    assert_true(tamis_timings_are_own(timings));
     REFUSED(ARGUMENT, "there are no timings", tamis_timings_fit(timings, &fit));
     REFUSED(ARGUMENT, "call tamis_timings_fit before", tamis_timings_keep(timings));
     REFUSED(ARGUMENT, "call tamis_timings_fit before", tamis_timings_export(timings, text, sizeof text, NULL));
     REFUSED(ARGUMENT, "plan = NULL", tamis_timings_add(timings, "x", NULL, 1));
     REFUSED(ARGUMENT, "label", tamis_timings_add(timings, "", plan, 1));
     REFUSED(ARGUMENT, "label", tamis_timings_add(timings, "two\nlines", plan, 1));
+    char longest[200];
+    snprintf(longest, sizeof longest, "%0191d", 1);
+    REFUSED(ARGUMENT, "label", tamis_timings_add(timings, " x", plan, 1));
+    works(tamis_timings_add(timings, longest, plan, 1e-3));
+    assert_true(tamis_timings_has(timings, longest));
+    snprintf(longest, sizeof longest, "%0192d", 1);
+    REFUSED(ARGUMENT, "label", tamis_timings_add(timings, longest, plan, 1));
     const double bad[] = {0, -1, NAN, INFINITY};
     for (int i = 0; i < 4; i++) REFUSED(ARGUMENT, "seconds", tamis_timings_add(timings, "x", plan, bad[i]));
     REFUSED(ARGUMENT, "text", tamis_timings_read(timings, "", NULL));

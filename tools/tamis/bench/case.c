@@ -318,12 +318,13 @@ static int add_timings(const tool_bench_case *one, const field *all, const tool_
     if (results->load.disturbed) return 0;
     for (int i = 0; i < all->count; i++) {
         const tool_bench_result *const result = &results->at[i];
-        if (!all->run[i].plan || result->parameters[0] || result->baseline || result->time.median <= 0) continue;
+        if (!all->run[i].plan || result->parameters[0] || result->time.median <= 0) continue;
         const tamis_status status = tamis_timings_add(timings->list, one->label, all->run[i].plan, result->time.median);
         if (status != TAMIS_OK) return tool_library_error(status, one->label);
     }
-    timings->measured++;
-    timings->added++;
+    const bool added = tamis_timings_has(timings->list, one->label);
+    timings->measured += added;
+    timings->added += added;
     return 0;
 }
 

@@ -75,9 +75,13 @@ static int check_settings(const tool_bench_settings *settings) {
         char parameters[128];
         TOOL_TRY(tool_bench_take_variant(&list, &variant, parameters, sizeof parameters));
     }
-    if (settings->timings && settings->devices.count != 1)
-        return tool_usage_error("--timings: the timings are one device's, but --device names %d",
-                                settings->devices.count);
+    const bool all = settings->algorithms.count == 1 && settings->algorithms.at[0] == 1;
+    if (settings->timings && (settings->devices.count != 1 || settings->group.devices.count > 0 || settings->suite))
+        return tool_usage_error(
+            "--timings: the timings are one device's, of matrices that are named: without --devices and --suite");
+    if (settings->timings && (!all || settings->cold || settings->beta != 0 || settings->effort != 0))
+        return tool_usage_error(
+            "--timings: needs --algorithm all, and no --cold, --beta or --effort: predictions are of all algorithms as they are");
     const char *name = settings->baseline_name;
     if (!name || tool_peer_find(name) || tool_choices_find(&tool_algorithms_one, name, strlen(name)) > 0) return 0;
     return tool_usage_error("--baseline: '%s' is neither an algorithm from 'tamis algorithms' nor a peer", name);
@@ -157,6 +161,9 @@ static int run_bench(const void *given, int count, char **operands) {
         code = bench(&run, devices, count, operands);
         tool_progress_clear();
         if (code == 0 && !tool_interrupted()) tool_bench_report_end(&run.report, &devices[0]);
+        if (timings.skipped > 0)
+            tool_note("%lld cases were in %s, and were not measured again", (long long)timings.skipped,
+                      settings->timings);
         if (run.report.disturbed > 0)
             tool_warning("other processes used up to %.1f processors during %d of %d cases, which are left out of "
                          "summaries: measure these again",

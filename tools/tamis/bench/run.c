@@ -26,14 +26,33 @@ static bool peers_wanted(const tool_bench_settings *settings) {
     return settings->peers.count > 0 || baseline;
 }
 
-static void label_case(const tool_bench_run *run, tool_bench_case *one) {
+/* Names the case in the timings, by the sizes first: files may have the same name. */
+static void label_case(const tool_bench_run *run, tool_bench_case *one, int threads) {
     const tool_problem *const p = &one->problem;
     one->timings = run->timings;
-    snprintf(one->label, sizeof one->label, "%s %s %s%s %s%s K = %lld, L = %lld, batch %lld%s, %d threads",
-             one->matrix->spec, tamis_operation_name(p->operation),
-             tool_uses_edge(p->operation) ? tamis_edge_name(p->edge) : "", p->S.values ? "" : " of a pattern",
+    snprintf(one->label, sizeof one->label, "%lld x %lld, %lld%s: %s %s %s%s %lld %lld %lld%s %d, %.60s",
+             (long long)p->S.rows, (long long)p->S.cols, (long long)p->S.nnz, p->S.values ? "" : " of a pattern",
+             tamis_operation_name(p->operation), tool_uses_edge(p->operation) ? tamis_edge_name(p->edge) : "",
              tamis_type_name(p->type), p->math == TAMIS_MATH_TF32 ? " tf32" : "", (long long)p->inner,
-             (long long)p->width, (long long)p->batch, p->d_is_b ? ", D = B" : "", one->threads);
+             (long long)p->width, (long long)tool_problem_batch(p), p->d_is_b ? " D = B" : "", threads,
+             one->matrix->spec);
+}
+
+static int threads_of(const tool_bench_case *one, int64_t wanted) {
+    return !one->device->gpu && wanted > 0 ? (int)wanted : one->device->description.threads;
+}
+
+/* True if the timings have the problem with all numbers of threads. */
+static bool is_timed(const tool_bench_run *run, tool_bench_case *one) {
+    const tool_bench_settings *settings = run->settings;
+    const int counts = one->device->gpu ? 1 : settings->threads.count;
+    if (!run->timings) return false;
+    for (int i = 0; i < counts; i++) {
+        label_case(run, one, threads_of(one, settings->threads.at[i]));
+        if (!tamis_timings_has(run->timings->list, one->label)) return false;
+    }
+    run->timings->skipped += counts;
+    return true;
 }
 
 /* Measures all thread counts of one problem, which share its operands and oracles. A GPU has one count. */
@@ -42,8 +61,7 @@ static void bench_threads(tool_bench_run *run, tool_bench_case *one) {
     const tool_problem *problem = &one->problem;
     const int counts = one->device->gpu ? 1 : settings->threads.count;
     for (int i = 0; i < counts && !tool_interrupted(); i++) {
-        const int64_t wanted = one->device->gpu ? 0 : settings->threads.at[i];
-        one->threads = wanted > 0 ? (int)wanted : one->device->description.threads;
+        one->threads = threads_of(one, settings->threads.at[i]);
         tool_progress((double)run->done / (double)run->cases, "%s %s K = %lld", one->source->name,
                       tamis_operation_name(problem->operation), (long long)problem->inner);
         if (settings->group.devices.count > 0) {
@@ -52,7 +70,7 @@ static void bench_threads(tool_bench_run *run, tool_bench_case *one) {
             continue;
         }
         tool_bench_results results;
-        label_case(run, one);
+        label_case(run, one, one->threads);
         if (one->timings && tamis_timings_has(one->timings->list, one->label)) {
             run->done++;
             continue;
@@ -69,13 +87,17 @@ static void bench_problem(tool_bench_run *run, tool_bench_case *one) {
     const tool_bench_settings *settings = run->settings;
     tool_operands operands;
     tool_problem *problem = &one->problem;
+    problem->d_is_b = settings->share && problem->operation == TAMIS_OP_FUSED && problem->width == problem->inner;
+    if (is_timed(run, one)) {
+        run->done += settings->threads.count;
+        return;
+    }
     tamis_status status = tool_operands_random(problem, TAMIS_ROW_MAJOR, 0, 0, (uint64_t)settings->seed, &operands);
     if (status != TAMIS_OK) {
         note(run, tool_library_error(status, one->source->name));
         run->done += settings->threads.count;
         return;
     }
-    problem->d_is_b = settings->share && problem->operation == TAMIS_OP_FUSED && problem->width == problem->inner;
     if (problem->d_is_b) problem->D = problem->B;
     tamis_oracle *const oracle = settings->check ? make_oracle(run, problem) : NULL, *masked = NULL;
     one->oracle = one->masked = oracle;

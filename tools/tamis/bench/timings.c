@@ -23,6 +23,7 @@ int tool_timings_open(const tool_device *device, const char *path, tool_timings 
     tamis_input_close(&input);
     if (!text) return tool_failure(TOOL_MEMORY, "%s: out of memory", path);
     if (*text) code = tool_library_error(tamis_timings_read(timings->list, text, path), NULL);
+    timings->foreign = !tamis_timings_are_own(timings->list);
     free(text);
     return code;
 }

@@ -11,7 +11,9 @@ typedef struct tool_timings {
     const char *path; /* NULL: none is kept */
     int64_t measured; /* cases that were timed */
     int64_t added;    /* of these, since the file was written */
+    int64_t skipped;  /* cases that were there, and were not measured again */
     int disturbed;    /* cases that other processes disturbed, and that are left out */
+    bool foreign;     /* the file is of another machine */
     double written;   /* when, by tool_seconds() */
 } tool_timings;
 

@@ -110,28 +110,32 @@ static tool_bench_settings settings_of(const settings *set, const pass *one, con
     return how;
 }
 
+/* Passes take turns by type, width and pattern, so that any time has a bit of all; each takes every fourth matrix. */
 static int measure(const settings *set, tool_device *device, tool_timings *timings) {
+    enum { STEP = 4 };
     const int count =
         set->small ? (int)(sizeof small_matrices / sizeof *small_matrices) : (int)(sizeof matrices / sizeof *matrices);
-    const double begin = tool_seconds(), end = begin + 60 * set->minutes;
+    const int kinds = 2 * set->types.count * set->inner.count;
+    const double end = tool_seconds() + 60 * set->minutes;
     int worst = 0;
-    for (int t = 0; t < set->types.count; t++)
-        for (int k = 0; k < set->inner.count; k++)
-            for (int pattern = 0; pattern < 2; pattern++) {
-                const pass one = {set->types.at[t], pattern ? TAMIS_EDGE_SOFTMAX : TAMIS_EDGE_SCALE, set->inner.at[k],
-                                  pattern};
-                const tool_bench_settings how = settings_of(set, &one, device);
-                for (int i = 0; i < count && !tool_interrupted() && tool_seconds() < end; i++) {
-                    char spec[128];
-                    tool_bench_run run = {
-                        .settings = &how, .timings = timings, .silent = true, .cases = tool_bench_cases(&how)};
-                    snprintf(spec, sizeof spec, "generate:%s", set->small ? small_matrices[i] : matrices[i]);
-                    const tool_input input = {.spec = spec};
-                    tool_bench_input(&run, &input, device);
-                    if (run.worst > worst) worst = run.worst;
-                }
-                tool_bench_close_inputs();
-            }
+    for (int p = 0; p < STEP * kinds; p++) {
+        const int kind = p % kinds, first = (p + p / kinds) % STEP; /* other matrices each time a kind comes round */
+        const pass one = {.type = set->types.at[kind / 2 % set->types.count],
+                          .edge = kind % 2 ? TAMIS_EDGE_SOFTMAX : TAMIS_EDGE_SCALE,
+                          .inner = set->inner.at[kind / 2 / set->types.count],
+                          .pattern = kind % 2 != 0};
+        const tool_bench_settings how = settings_of(set, &one, device);
+        for (int i = first; i < count && !tool_interrupted() && tool_seconds() < end; i += STEP) {
+            char spec[128];
+            tool_bench_run run = {
+                .settings = &how, .timings = timings, .silent = true, .cases = tool_bench_cases(&how)};
+            snprintf(spec, sizeof spec, "generate:%s", set->small ? small_matrices[i] : matrices[i]);
+            const tool_input input = {.spec = spec};
+            tool_bench_input(&run, &input, device);
+            if (run.worst > worst) worst = run.worst;
+        }
+        tool_bench_close_inputs();
+    }
     tool_progress_clear();
     return worst;
 }
@@ -182,10 +186,10 @@ static int fit_all(const settings *set, const tool_timings *timings, int64_t mea
         tool_warning("other processes used processors during %d of %lld cases: %s", timings->disturbed,
                      (long long)measured + timings->disturbed,
                      quiet ? "these are left out" : "the rates stay as they were; measure when they have ended");
-    bool kept = quiet && fit.crossed.mean < fit.before.mean;
+    if (set->export_to) code = tool_timings_export(timings, set->export_to);
+    bool kept = code == 0 && quiet && !timings->foreign && fit.crossed.mean < fit.before.mean;
     if (kept) code = tool_library_error(tamis_timings_keep(timings->list), NULL);
     if (code != 0) kept = false;
-    if (set->export_to && code == 0) code = tool_timings_export(timings, set->export_to);
     if (set->json)
         print_json(&fit, kept);
     else
@@ -196,13 +200,19 @@ static int fit_all(const settings *set, const tool_timings *timings, int64_t mea
 static int tune(const settings *set, tool_device *device) {
     tool_timings timings;
     int code = tool_timings_open(device, set->timings, &timings);
-    if (code == 0 && set->minutes > 0) code = measure(set, device, &timings);
-    const int saved = code == 0 ? tool_timings_save(&timings, true) : 0;
-    if (code == 0) code = saved;
-    if (code == 0 && tool_interrupted())
-        code = tool_failure(TOOL_INTERRUPTED, "interrupted: the rates stay as they were%s",
-                            set->timings ? "; the timings are kept, and the same command goes on" : "");
-    if (code == 0) code = fit_all(set, &timings, timings.measured);
+    if (code == 0 && set->minutes > 0 && timings.foreign)
+        code = tool_usage_error(
+            "--timings: %s has timings of another machine: name another file, or fit them alone by --minutes 0",
+            set->timings);
+    if (code == 0) {
+        const int worst = set->minutes > 0 ? measure(set, device, &timings) : 0; /* a case that failed is left out */
+        code = tool_timings_save(&timings, true);
+        if (code == 0 && tool_interrupted())
+            code = tool_failure(TOOL_INTERRUPTED, "interrupted: the rates stay as they were%s",
+                                set->timings ? "; the timings are kept, and the same command goes on" : "");
+        if (code == 0) code = fit_all(set, &timings, timings.measured);
+        if (code == 0) code = worst;
+    }
     tamis_timings_destroy(timings.list);
     return code;
 }
