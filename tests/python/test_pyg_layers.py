@@ -705,7 +705,7 @@ def test_second_derivatives_of_steps(name):
 
 @pytest.mark.parametrize("conv,options", [("GENConv", {"t": 0.7}), ("GENConv", {"t": -2.0}), ("GENConv", {"aggr": ["std", "max"]}), ("EdgeConv", {}), ("PNAConv", {})])
 def test_second_derivatives_of_expressions(conv, options):
-    """Of layers whose messages are expressions, beside PyTorch Geometric's; the first are those of a call that nobody differentiates again."""
+    """Of layers whose messages are expressions, beside PyTorch Geometric's; the first derivatives are the same where nobody differentiates them again."""
     arguments = {"GENConv": (IN, OUT), "EdgeConv": (torch.nn.Sequential(torch.nn.Linear(2 * IN, OUT), torch.nn.Tanh(), torch.nn.Linear(OUT, OUT)), "mean"),
                  "PNAConv": (IN, OUT, ["sum", "mean", "min", "max", "var", "std"], ["identity"], torch.tensor([1, 2]))}[conv]
     ours, theirs = pair(conv, *arguments, **options, **({} if conv == "EdgeConv" else {"edge_dim": FEATURES}))

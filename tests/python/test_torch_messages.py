@@ -213,7 +213,7 @@ def test_expressions_twice(text, numbers, reduce):
 
 
 def test_a_branch_that_is_not_taken():
-    """Its derivatives of any order may be infinite, as those of a root at 0. PyTorch's own would be NaN."""
+    """Its derivatives of any order may be infinite, as a root's at 0. PyTorch's own would be NaN."""
     pattern = tt.Pattern.from_coo(torch.tensor([0, 1], device=DEVICE), torch.tensor([0, 1], device=DEVICE), (2, 2))
     x = torch.tensor([[0.0], [4.0]], dtype=torch.float64, device=DEVICE, requires_grad=True)
     first, = torch.autograd.grad(tt.message(pattern, "where(u > 0, sqrt(u), u * u)", x).sum(), x, create_graph=True)

@@ -155,7 +155,7 @@ def message(need: Any, tensors: tuple, numbers: list, ddx: Optional[Tensor], dde
 
 
 class _Expression:
-    """An expression f of messages, whose values on all edges are made, in fp32 or fp64. numbers: as those of `message` with its sizes."""
+    """An expression f of messages, whose values on all edges are made, in fp32 or fp64. numbers: the sizes, then `message`'s numbers."""
 
     def __init__(self, index: Tensor, columns: Tensor, numbers: Any, like: Tensor, argument: Optional[Tensor]):
         *self.sizes, op, self.reduce, self.data, self.heads = numbers
@@ -167,7 +167,7 @@ class _Expression:
         self.known = {**named, **{name: x.to(self.dtype) for name, x in (("i", self.row.unsqueeze(1)), ("j", columns.unsqueeze(1)), ("h", head))}}
 
     def take(self, operands: Any, name: str = "{}") -> dict[str, str]:
-        """Let trees read operands (x, e, v), as far as they are given, by these names. Return the names by those of the variables."""
+        """Let trees read operands (x, e, v), as far as they are given, by these names. Return these names by variable."""
         x, e, v = operands
         found = (None if x is None else x.index_select(0, self.columns), _for_elements(e, self.data, self.heads, self.columns_of_row // max(self.heads, 1)),
                  None if v is None else v.index_select(0, self.row))
@@ -179,7 +179,7 @@ class _Expression:
         return Values(self.known).of(tree).expand(self.edges, self.columns_of_row)
 
     def reduced(self, tree: Any) -> Tensor:
-        """Return the reduction of a tree's values, where those of an extreme are the entries that it took."""
+        """Return the reduction of a tree's values, of an extreme the values of the entries that it took."""
         each = self.values(tree)
         if self.reduce not in EXTREME:
             return torch.ops.tamis.message(self.index, self.columns, None, each.contiguous(), None, *self.sizes, c.TAMIS_MESSAGE_COPY_E, self.reduce,  # type: ignore[no-any-return]

@@ -390,7 +390,7 @@ def message(pattern: PatternLike, op: str, x: Optional[Tensor], e: Optional[Tens
     has for a node, in the pattern's order. The messages are not stored. A view whose rows do not lie in one piece each is copied in each call, unless
     the copy would be larger than all operands together, as of an expanded view.
     Returns (rows, width) or (rows, heads, width); a row without entries gives 0. Of equal messages max and min take the first, and NaN
-    before numbers. Gradients to x, e and v, the same bits each time, which have derivatives themselves; those of an expression make vectors of all edges. Errors as in `sddmm`.
+    before numbers. Gradients to x, e and v, the same bits each time, which have derivatives themselves, for which an expression makes vectors of all edges. Errors as in `sddmm`.
 
     >>> graph = Pattern.from_edge_index(torch.tensor([[0, 1, 2], [1, 1, 0]]), num_nodes=3)
     >>> x = torch.tensor([[1., 10.], [2., -20.], [3., 30.]])
