@@ -196,7 +196,8 @@ class OfGraph(Operator):
             keep_recipe(of.recipes, key, found)
 
     def packed(self, grad: Tensor) -> Tensor:
-        return grad.contiguous()  # a sum's gradient is one number at every place
+        by_rows = grad.stride(1) == 1 and grad.stride(0) >= grad.shape[1]  # as part of other rows
+        return grad if by_rows else grad.contiguous()  # a sum's gradient is one number at every place
 
 
 # ------------------------------------------------------------------------------ operators
