@@ -1,6 +1,8 @@
 """Layers within torch.compile find what was made of their edge list before: the same results and gradients, for edges that stay, change or are made there."""
 from __future__ import annotations
 
+import gc
+
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -90,11 +92,25 @@ def test_gradients_of_tensors_that_were_copied():
     layer, x, _ = made("GATConv")
     ends, compiled = graph(), torch.compile(layer, backend="aot_eager")
     with torch.autograd.graph.saved_tensors_hooks(torch.clone, lambda x: x):
-        out = compiled(x, ends)
-    found = torch.autograd.grad(out.square().sum(), x)
-    torch.testing.assert_close(found, torch.autograd.grad(layer(x, ends).square().sum(), x), rtol=1e-4, atol=1e-5)
+        outs = [compiled(x, given) for given in (ends, graph())]  # the second edge list is gone before the gradient
+    gc.collect()
+    wanted = torch.autograd.grad(layer(x, ends).square().sum(), x)
+    for out in outs:
+        torch.testing.assert_close(torch.autograd.grad(out.square().sum(), x), wanted, rtol=1e-4, atol=1e-5)
     with pytest.raises(RuntimeError, match="keep its edge_index alive"):
         _held.of_handle(torch.tensor([2**62]))
+
+
+@pytest.mark.parametrize("name", ["SAGEConv", "GATConv", "PNAConv"])
+def test_compiled_autograd(name):
+    """A gradient that is compiled when it runs, of layers that are not."""
+    layer, x, rest = made(name)
+    for ends in (graph(), graph(), graph(seed=2)):
+        wanted = torch.autograd.grad(layer(x, ends, *rest).square().sum(), x)[0]
+        x.grad = None
+        with torch._dynamo.compiled_autograd._enable(torch.compile(backend="eager")):
+            layer(x, ends, *rest).square().sum().backward()
+        torch.testing.assert_close(x.grad, wanted, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", ["SAGEConv", "GCNConv", "GATConv"])
