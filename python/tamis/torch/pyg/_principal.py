@@ -113,30 +113,44 @@ class PNAConv(_Layer):
         pattern, lead = self._graph(edge_index, x, x, None, edge_attr), self._lead(x, None)
         if (edge_attr is None) != (self.edge_dim is None):
             raise _errors.ArgumentError(f"edge_attr is {'None' if edge_attr is None else 'given'}, and edge_dim of the layer is {self.edge_dim}: expected both or none")
-        pre, own = [steps_of(network) for network in self.pre_nns], inward(x, lead)
+        pre, post = ([steps_of(network) for network in networks] for networks in (self.pre_nns, self.post_nns))
+        early, late = (all(is_plain(steps[0]) for steps in networks) for networks in (pre, post))
+        of_ends, of_edges, bias = self._weights(pre) if early else ([], [], [])
+        of_x, of_out = zip(*(steps[0].weight.split((self.F_in, steps[0].weight.shape[1] - self.F_in), 1) for steps in post)) if late else ((), (None,) * self.towers)
+        own, e = inward(x, lead), edge_attr
         own = own.reshape(x.shape[-2], math.prod(lead), self.towers if self.divide_input else 1, self.F_in).expand(-1, -1, self.towers, -1)
-        if all(is_plain(steps[0]) for steps in pre):
-            found = self._of_nodes(pattern, x, edge_attr, pre, lead).view(*own.shape[:3], -1) if own.shape[1] else own.new_zeros(*own.shape[:3], len(self._names) * self.F_in)
+        if e is not None and of_edges and is_plain(self.edge_encoder):  # two linear layers are one, and no vectors of edges come between them
+            of_edges, bias = [of_edges[0] @ self.edge_encoder.weight], [functional.linear(self.edge_encoder.bias, of_edges[0], bias[0])]
+        elif e is not None:
+            e = self.edge_encoder(e)
+        e = e if e is None else inward(linear(e, of_edges[0]) if of_edges else e, lead)
+        # all that is linear in x is one product
+        weights = [*of_ends, *([self._beside(of_x)] if late else [])]
+        biases = [*bias, *([weights[1].new_zeros(len(weights[1]))] if early else []), *([beside([steps[0].bias for steps in post], 0)] if late else [])]
+        made = [inward(each, lead) for each in functional.linear(x, beside(weights, 0), beside(biases, 0)).split([*map(len, weights)], -1)] if weights else []
+        shape = *own.shape[:3], len(self._names) * self.F_in
+        if not own.shape[1]:  # a batch without members
+            found = own.new_zeros(shape)
+        elif early:
+            found = self._of_nodes(pattern, *(each if each is None else each.flatten(1) for each in (made[1], made[0], e)), pre, lead).view(shape)
         else:
             ends = (gathered(pattern, own.flatten(1, 2)).view(pattern.nnz, *own.shape[1:]) for gathered in (of_targets, of_sources))
-            e = [] if edge_attr is None else [inward(self.edge_encoder(edge_attr), lead).view(pattern.nnz, own.shape[1], 1, self.F_in).expand(-1, -1, self.towers, -1)]
-            found = self._of_edges(pattern, torch.cat([*ends, *e], -1), self.pre_nns, lead)
-        post = [self._after(network, *of_tower, pattern) for network, *of_tower in zip(self.post_nns, of_towers(own), of_towers(found))]
-        return self.lin(outward(beside(post), lead))  # type: ignore[no-any-return]
+            found = self._of_edges(pattern, torch.cat([*ends, *([] if e is None else [e.view(pattern.nnz, own.shape[1], 1, self.F_in).expand(-1, -1, self.towers, -1)])], -1), self.pre_nns, lead)
+        own = made[-1].view(*shape[:3], self.F_out) if late else own
+        after = [self._after(*given, pattern) for given in zip(self.post_nns, of_out, of_towers(own), of_towers(found))]
+        return self.lin(outward(beside(after), lead))  # type: ignore[no-any-return]
 
-    def _of_nodes(self, pattern: Pattern, x: Tensor, edge_attr: Optional[Tensor], pre: list[list[Any]], lead: tuple[int, ...]) -> Tensor:
-        """Return the aggregations (nodes, members * towers, aggregators * in), where the first layer of each tower is computed for nodes."""
-        towers: Any = torch.block_diag if self.divide_input and self.towers > 1 else lambda *given: beside(given, 0)
+    def _beside(self, weights: Any) -> Tensor:
+        """Return the weights of all towers, of what nodes have."""
+        return torch.block_diag(*weights) if self.divide_input and self.towers > 1 else beside(weights, 0)
+
+    def _weights(self, pre: list[list[Any]]) -> tuple[list[Tensor], list[Tensor], list[Tensor]]:
+        """Return the weights of the first layers, of targets and sources and of edges, and the bias."""
         of_target, of_source, *of_edges = zip(*(steps[0].weight.split(self.F_in, 1) for steps in pre))
-        bias, e = beside([steps[0].bias for steps in pre], 0), None
-        if edge_attr is not None:
-            weight, e = beside(of_edges[0], 0), edge_attr
-            if is_plain(self.edge_encoder):  # two linear layers are one, and no vectors of edges come between them
-                weight, bias = weight @ self.edge_encoder.weight, functional.linear(self.edge_encoder.bias, weight, bias)
-            else:
-                e = self.edge_encoder(e)
-            e = inward(linear(e, weight), lead).flatten(1)
-        v, u = (inward(each, lead).flatten(1) for each in (functional.linear(x, towers(*of_target), bias), functional.linear(x, towers(*of_source))))
+        return [self._beside(of_target), self._beside(of_source)], [beside(each, 0) for each in of_edges], [beside([steps[0].bias for steps in pre], 0)]
+
+    def _of_nodes(self, pattern: Pattern, u: Tensor, v: Tensor, e: Optional[Tensor], pre: list[list[Any]], lead: tuple[int, ...]) -> Tensor:
+        """Return the aggregations (nodes, members * towers, aggregators * in) of u_j + v_i + e_ij after the other layers."""
         if all(len(steps) == 1 for steps in pre):
             return _Aggregated(pattern, self._names, self.F_in)(u, v, e)
         vectors = edge_op(pattern, "add", v, u)
@@ -154,19 +168,18 @@ class PNAConv(_Layer):
         found = _Aggregated(pattern, self._names, self.F_in)(None, None, torch.stack(each, 2).flatten(1, -1))
         return found.view(pattern.rows, *vectors.shape[1:3], len(self._names) * self.F_in)
 
-    def _after(self, network: Any, x: Tensor, out: Tensor, pattern: Pattern) -> Tensor:
-        """Return a tower's post network of x and the scaled aggregations. Its first layer comes before the scales, which are numbers of nodes."""
+    def _after(self, network: Any, weight: Optional[Tensor], x: Tensor, out: Tensor, pattern: Pattern) -> Tensor:
+        """Return a tower's post network of x and the scaled aggregations. weight: the part of its first layer that they have, which comes before the scales, since these
+        are numbers of nodes; x has passed its own. None: the layer is another one."""
         steps, scale, count = steps_of(network), self._scales(pattern, out.dtype), len(self._scalers)
         if x.shape[1] == 1:
             x, out = x.squeeze(1), out.squeeze(1)
         else:
             scale = scale.unsqueeze(1)
-        if not is_plain(steps[0]):
+        if weight is None:
             return network(torch.cat([x, (out.unsqueeze(-2) * scale).flatten(-2)], -1))  # type: ignore[no-any-return]
-        of_x, of_out = steps[0].weight.split((self.F_in, count * out.shape[-1]), 1)
-        each = functional.linear(out, of_out.unflatten(1, (count, -1)).transpose(0, 1).flatten(0, 1))
-        scaled = (scale.mT @ each.unflatten(-1, (count, of_out.shape[0]))).squeeze(-2)
-        found: Tensor = functional.linear(x, of_x, steps[0].bias) + scaled
+        each = functional.linear(out, weight.unflatten(1, (count, -1)).transpose(0, 1).flatten(0, 1))
+        found: Tensor = x + (scale.mT @ each.unflatten(-1, (count, weight.shape[0]))).squeeze(-2)
         for step in steps[1:]:
             found = step(found)
         return found
