@@ -12,7 +12,7 @@ pytestmark = pytest.mark.usefixtures("device")
 from pyg_pairs import EDGES, IN, NODES, graph  # noqa: E402
 
 import tamis.torch as tt  # noqa: E402
-from tamis.torch import _held, pyg  # noqa: E402
+from tamis.torch import _held, _messages, pyg  # noqa: E402
 
 PNA = ["mean", "max", "std"], ["identity", "amplification"], torch.tensor([1, 2, 5, 3])
 LAYERS = {"SAGEConv": lambda: pyg.SAGEConv(IN, IN), "GCNConv": lambda: pyg.GCNConv(IN, IN), "GATConv": lambda: pyg.GATConv(IN, IN), "ChebConv": lambda: pyg.ChebConv(IN, IN, 3),
@@ -113,7 +113,21 @@ def test_compiled_autograd(name):
         torch.testing.assert_close(x.grad, wanted, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", ["SAGEConv", "GCNConv", "GATConv"])
+@pytest.mark.parametrize("t", [1.0, -0.7])
+def test_a_softmax_has_one_pass_backward(t, monkeypatch):
+    """Compiled or not: the gradient is that of one expression."""
+    torch._dynamo.reset()
+    layer, x, e, ends = pyg.GENConv(IN, IN, t=t, norm="layer", edge_dim=3), torch.randn(NODES, IN, requires_grad=True), torch.randn(EDGES, 3, requires_grad=True), graph()
+    counted, back = [], _messages.MESSAGE.back
+    monkeypatch.setattr(_messages.MESSAGE, "back", lambda *given: counted.append(1) or back(*given))
+    found = []
+    for call in (layer, torch.compile(layer, fullgraph=True, backend="aot_eager")):
+        found.append(torch.autograd.grad(call(x, ends, e).square().sum(), [x, e, *layer.parameters()]))
+        assert len(counted) == len(found)
+    torch.testing.assert_close(*found, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["SAGEConv", "GCNConv", "GATConv", "GENConv"])
 def test_functional_gradients_and_export(name):
     layer, x, _ = made(name)
     ends, x = graph(), x.detach()

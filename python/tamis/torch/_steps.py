@@ -14,10 +14,19 @@ from ._messages import MESSAGE, REDUCES, TEXTS
 from ._pattern import Pattern
 
 
+def _transformed() -> bool:
+    """Return True within a transform of torch.func, which compilers find out while they trace."""
+    return _direct.transforms()  # type: ignore[no-any-return]
+
+
+_transformed._dynamo_marked_constant = True  # type: ignore[attr-defined]  # as torch.compiler.assume_constant_result
+
+
 class Step:
     """Operations with gradients that are written down."""
 
     pattern: Pattern
+    compiled = False  # True: compilers too take `run` and `back`, which write no parts of tensors
 
     def plainly(self, *operands: Optional[Tensor]) -> Tensor:
         """Return the result, by steps that autograd records."""
@@ -32,6 +41,8 @@ class Step:
         raise NotImplementedError
 
     def __call__(self, *operands: Optional[Tensor]) -> Tensor:
+        if self.compiled and _direct.compiling() and not _transformed():
+            return _Traced.apply(self, *operands)  # type: ignore[no-any-return]
         need = _direct.plain(operands)
         if not need or any(x is not None and x.dtype in _direct.HALF for x in operands):  # 16 bits are rounded at the same places as before
             return self.plainly(*operands)
@@ -65,6 +76,22 @@ class _Recorded(torch.autograd.Function):
         return None, *(next(found) if wants else None for wants in need)
 
 
+class _Traced(torch.autograd.Function):
+    """The same for compilers, which differentiate once."""
+
+    @staticmethod
+    def forward(ctx: Any, step: Step, *operands: Optional[Tensor]) -> Tensor:
+        out, more = step.run(step.pattern, *operands)
+        ctx.step, ctx.count = step, len(operands)
+        ctx.save_for_backward(*operands, *more)
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        saved, count = ctx.saved_tensors, ctx.count
+        return None, *ctx.step.back(ctx.step.pattern, grad.contiguous(), saved[:count], saved[count:], list(ctx.needs_input_grad[1:]))
+
+
 _texts: dict[tuple, int] = {}
 
 
@@ -77,13 +104,23 @@ def text_number(text: str, **numbers: float) -> int:
     return number
 
 
+text_number._dynamo_marked_constant = True  # type: ignore[attr-defined]
+
+
 def reduced(known: Any, op: int, reduce: str, x: Optional[Tensor], e: Optional[Tensor] = None, v: Optional[Tensor] = None, keep: bool = False) -> tuple:
     """Return reduced messages of matrices, e with a vector for each edge, and what the gradient of an extreme reads."""
-    return MESSAGE.run(known, (x, e, v), (op, REDUCES[reduce], c.TAMIS_E_NONE if e is None else c.TAMIS_E_VECTOR, 1), keep)  # type: ignore[no-any-return]
+    numbers = op, REDUCES[reduce], c.TAMIS_E_NONE if e is None else c.TAMIS_E_VECTOR, 1
+    if _direct.compiling():
+        return torch.ops.tamis.message(known.index, known.columns, x, e, v, known.rows, known.cols, known.coo, *numbers)  # type: ignore[no-any-return]
+    return MESSAGE.run(known, (x, e, v), numbers, keep)  # type: ignore[no-any-return]
 
 
 def gradients(known: Any, grad: Tensor, op: int, reduce: str, x: Optional[Tensor], e: Optional[Tensor] = None, v: Optional[Tensor] = None,
               argument: Optional[Tensor] = None, wanted: Any = (True, False, False), edges: bool = False) -> Any:
     """Return the gradients of `reduced`. edges: there were vectors of edges, which the gradient does not read."""
     data = c.TAMIS_E_NONE if e is None and not edges else c.TAMIS_E_VECTOR
+    if _direct.compiling():
+        argument = grad.new_empty((0,), dtype=torch.int32) if argument is None else argument
+        found = torch.ops.tamis.message_backward(grad.contiguous(), known.index, known.columns, x, e, v, argument, known.rows, known.cols, known.coo, op, REDUCES[reduce], data, 1, list(wanted))
+        return [each if wants else None for each, wants in zip(found, wanted)]
     return MESSAGE.back(known, grad, (x, e, v, argument), (op, REDUCES[reduce], data, 1), list(wanted))

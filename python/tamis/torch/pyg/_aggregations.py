@@ -69,6 +69,8 @@ class _OfSoftmax(Step):
     """softmax_sums in one step of autograd. The derivative of out_i by a message m_ij is w_ij (1 + t (m_ij - out_i)), with w_ij = s_i exp(t (m_ij - out_i)): that of an
     expression, in one pass. With n messages exp(t (m_ij - out_i)) is at most n, since the entropy of weights is at most log n."""
 
+    compiled = True
+
     def __init__(self, m: Messages, t: float):
         self.pattern, self.eps, self.t, self.given = m.pattern, m.eps, t, (m.text, m.numbers)
 
@@ -80,7 +82,7 @@ class _OfSoftmax(Step):
         return text_number(text.format(m=self.given[0]), t=self.t, **self.given[1])
 
     def run(self, known: Any, *operands: Any) -> tuple[Tensor, tuple]:
-        shape, (u, e) = operands[0].shape[1:], (None if x is None else x.flatten(1) for x in operands)
+        shape, (u, e) = operands[0].shape[1:], [None if x is None else x.flatten(1) for x in operands]
         top = reduced(known, OPS["copy_u" if e is None else "add_relu"], "max" if self.t >= 0 else "min", u, e)[0]
         top = top if self.t == 1 else top.mul_(self.t)
         total = reduced(known, self._text("exp(t * {m} - v)"), "sum", u, e, top)[0].clamp_min_(0.5)  # at least 1 where there are edges
@@ -89,12 +91,12 @@ class _OfSoftmax(Step):
         return out, (top, total, out)
 
     def back(self, known: Any, grad: Tensor, operands: tuple, kept: tuple, wanted: list[bool]) -> tuple:
-        (u, e), (top, total, out) = (None if x is None else x.flatten(1) for x in operands), kept
+        (u, e), (top, total, out) = [None if x is None else x.flatten(1) for x in operands], kept
         out = out.flatten(1)
         scale = torch.sub(out, top) if self.t == 1 else torch.sub(top, out, alpha=self.t).neg_()
         grad = scale.exp_().div_(total).mul_(grad.flatten(1))
         found = gradients(known, grad, self._text("({m} - v) * exp(t * ({m} - v))"), "sum", u, e, out, None, (*wanted, False))[:2]
-        return tuple(None if x is None else x.view(given.shape) for x, given in zip(found, operands))
+        return tuple([None if x is None else x.view(given.shape) for x, given in zip(found, operands)])
 
 
 class Softmax(nn.Module):
