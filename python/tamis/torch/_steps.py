@@ -1,7 +1,7 @@
 """Several operations as one step of autograd, whose inner steps are recorded nowhere: a small graph on a GPU is work of the host, and each recorded operation takes some of it."""
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any, Mapping, Optional
 
 import torch
 from torch import Tensor
@@ -95,7 +95,7 @@ class _Traced(torch.autograd.Function):
 _texts: dict[tuple, int] = {}
 
 
-def text_number(text: str, **numbers: float) -> int:
+def text_number(text: str, numbers: Mapping[str, float] = {}) -> int:
     """Return the number of an expression of messages, which is looked up by the text and its numbers."""
     key = text, *numbers.items()
     number = _texts.get(key)

@@ -72,21 +72,19 @@ class _OfSoftmax(Step):
     compiled = True
 
     def __init__(self, m: Messages, t: float):
-        self.pattern, self.eps, self.t, self.given = m.pattern, m.eps, t, (m.text, m.numbers)
+        self.pattern, self.eps, self.t = m.pattern, m.eps, t
+        # the weights, before they are divided, the weighted messages, and what has the gradient
+        self.texts = [text_number(text.format(m=m.text), {"t": t, **m.numbers}) for text in ("exp(t * {m} - v)", "{m} * exp(t * {m} - v)", "({m} - v) * exp(t * ({m} - v))")]
 
     def plainly(self, *operands: Any) -> Tensor:
         return softmax_sums(Messages(self.pattern, *operands, self.eps), self.t)[0]
-
-    def _text(self, text: str) -> int:
-        """Return the number of an expression of the message {m}."""
-        return text_number(text.format(m=self.given[0]), t=self.t, **self.given[1])
 
     def run(self, known: Any, *operands: Any) -> tuple[Tensor, tuple]:
         shape, (u, e) = operands[0].shape[1:], [None if x is None else x.flatten(1) for x in operands]
         top = reduced(known, OPS["copy_u" if e is None else "add_relu"], "max" if self.t >= 0 else "min", u, e)[0]
         top = top if self.t == 1 else top.mul_(self.t)
-        total = reduced(known, self._text("exp(t * {m} - v)"), "sum", u, e, top)[0].clamp_min_(0.5)  # at least 1 where there are edges
-        out = reduced(known, self._text("{m} * exp(t * {m} - v)"), "sum", u, e, top)[0].div_(total)
+        total = reduced(known, self.texts[0], "sum", u, e, top)[0].clamp_min_(0.5)  # at least 1 where there are edges
+        out = reduced(known, self.texts[1], "sum", u, e, top)[0].div_(total)
         out = out.view(out.shape[0], *shape)
         return out, (top, total, out)
 
@@ -95,7 +93,7 @@ class _OfSoftmax(Step):
         out = out.flatten(1)
         scale = torch.sub(out, top) if self.t == 1 else torch.sub(top, out, alpha=self.t).neg_()
         grad = scale.exp_().div_(total).mul_(grad.flatten(1))
-        found = gradients(known, grad, self._text("({m} - v) * exp(t * ({m} - v))"), "sum", u, e, out, None, (*wanted, False))[:2]
+        found = gradients(known, grad, self.texts[2], "sum", u, e, out, None, (*wanted, False))[:2]
         return tuple([None if x is None else x.view(given.shape) for x, given in zip(found, operands)])
 
 
