@@ -228,7 +228,7 @@ def of_towers(x: Tensor) -> Any:
 
 
 class _Aggregated(Step):
-    """The aggregations of u_j + e_ij, one of which may be None, and of v_i, the same for all edges of a node, which comes after them, side by side: (rows, heads,
+    """The aggregations of u_j + e_ij, or of one of the two, and of v_i, the same for all edges of a node, which comes after them, side by side: (rows, heads,
     aggregators * width). The mean, the variance about it and each extreme are a pass over the edges."""
 
     def __init__(self, pattern: Pattern, names: list[str], width: int):
