@@ -125,6 +125,8 @@ def test_a_softmax_has_one_pass_backward(t, monkeypatch):
         found.append(torch.autograd.grad(call(x, ends, e).square().sum(), [x, e, *layer.parameters()]))
         assert len(counted) == len(found)
     torch.testing.assert_close(*found, rtol=1e-4, atol=1e-5)
+    with torch.autocast(x.device.type, dtype=torch.bfloat16):
+        assert torch.compile(layer, backend="aot_eager")(x, ends, e).dtype == layer(x, ends, e).dtype
 
 
 @pytest.mark.parametrize("name", ["SAGEConv", "GCNConv", "GATConv", "GENConv"])

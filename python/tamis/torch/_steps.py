@@ -41,10 +41,12 @@ class Step:
         raise NotImplementedError
 
     def __call__(self, *operands: Optional[Tensor]) -> Tensor:
-        if self.compiled and _direct.compiling() and not _transformed():
+        there = [x for x in operands if x is not None]
+        half = any([x.dtype in _direct.HALF for x in there])  # 16 bits are rounded at the same places as before
+        if self.compiled and not half and _direct.compiling() and _direct.type_for(there[0].device.type) is None and not _transformed():
             return _Traced.apply(self, *operands)  # type: ignore[no-any-return]
         need = _direct.plain(operands)
-        if not need or any(x is not None and x.dtype in _direct.HALF for x in operands):  # 16 bits are rounded at the same places as before
+        if not need or half:
             return self.plainly(*operands)
         if need == _direct.RECORDED:
             return _Recorded.apply(self, *operands)  # type: ignore[no-any-return]
