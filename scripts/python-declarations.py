@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the C interface for ctypes from the public headers, and the edges' formulas from src/base/edge_rows.h. The build calls it.
+"""Writes the C interface for ctypes from the public headers, and formulas from src/base/edge_rows.h and src/expression/functions.h. The build calls it.
 
     scripts/python-declarations.py FILE    writes python/tamis/_declarations.py, if anything in it changed
 
@@ -170,32 +170,38 @@ def balanced(text):
             arguments.append("")
         elif at > 0:
             arguments[-1] += sign
-    sys.exit("python-declarations.py: edge_rows.h: a row does not end")
+    sys.exit("python-declarations.py: a row does not end")
 
 
 def formula(text):
-    """Return a formula of edge_rows.h as a Python expression."""
-    names = {"x": "v.x", "y": "v.y", "e": "v.e", "f": "v.f", "scale": "v.scale", "slope": "v.slope", "epsilon": "v.epsilon",
-             "SELECT": "v.select", "NUMBER": ""}
-    unknown = set(re.findall(r"[A-Za-z_]\w*", text)) - set(names) | set(re.findall(r"[^\w\s().,+*/<>=-]", text))
+    """Return a formula as a Python expression. Its functions are v's; so are its variables, but for operands a, b, c."""
+    names = {**{name: f"v.{name.lower()}" for name in ("x", "y", "e", "f", "scale", "slope", "epsilon", "SELECT", "EXP", "LOG", "TANH", "ERF", "ERFC", "SQRT", "FLOOR", "POW")},
+             **{name: name for name in "abc"}, "NUMBER": ""}
+    unknown = set(re.findall(r"[A-Za-z_]\w*", text)) - set(names) | set(re.findall(r"[^\w\s().,+*/<>=!-]", text))
     if unknown:
-        sys.exit(f"python-declarations.py: edge_rows.h: {text}: {', '.join(sorted(unknown))} is not understood")
-    return "lambda v: " + re.sub(r"[A-Za-z_]\w*", lambda name: names[name[0]], text)
+        sys.exit(f"python-declarations.py: {text}: {', '.join(sorted(unknown))} is not understood")
+    return re.sub(r"[A-Za-z_]\w*", lambda name: names[name[0]], text)
+
+
+def rows(path, macro):
+    """Yield the arguments of the rows of a macro in the sources."""
+    text = (SOURCE / "src" / path).read_text(encoding="utf-8").replace("\\\n", " ")
+    text = re.sub(r"/\*.*?\*/", " ", text[text.index(f"#define {macro}(ROW)") + len(macro) + 13:], flags=re.S).lstrip()
+    while text.startswith("ROW("):
+        row, length = balanced(text[3:])
+        yield row
+        text = text[3 + length:].lstrip()
 
 
 def edges():
-    """Return lines of Python with the formulas of each edge's gradient; they cannot overflow."""
-    text = (SOURCE / "src" / "base" / "edge_rows.h").read_text(encoding="utf-8").replace("\\\n", " ")
-    text = re.sub(r"/\*.*?\*/", " ", text[text.index("#define TAMIS_EDGES(ROW)") + 24:], flags=re.S)
+    """Return lines of Python with the formulas of each edge's gradient, which cannot overflow, and of each function of expressions."""
     lines = ["", "", "# of each edge: how S's value enters; f, exp's argument in it (v.e) and df/dx; by src/base/edge_rows.h", "EDGE_FORMULAS = {"]
-    at = text.index("ROW(")
-    while text.startswith("ROW(", at):
-        row, length = balanced(text[at + 3:])
-        name, _, _, entry, _, _, _, exponential, f, derivative = row
-        of_e = "None" if exponential == "NONE" else formula(balanced(exponential.removeprefix("EXPONENTIAL"))[0][0])
-        lines.append(wrapped(f"    TAMIS_EDGE_{name}: (", [f'"{entry.removeprefix("TAMIS_S_").lower()}"', formula(f), of_e, formula(derivative)], "),"))
-        at += 3 + length
-        at += len(text[at:]) - len(text[at:].lstrip())
+    for name, _, _, entry, _, _, _, exponential, f, derivative in rows("base/edge_rows.h", "TAMIS_EDGES"):
+        of_e = "None" if exponential == "NONE" else f'lambda v: {formula(balanced(exponential.removeprefix("EXPONENTIAL"))[0][0])}'
+        lines.append(wrapped(f"    TAMIS_EDGE_{name}: (", [f'"{entry.removeprefix("TAMIS_S_").lower()}"', f"lambda v: {formula(f)}", of_e, f"lambda v: {formula(derivative)}"], "),"))
+    lines += ["}", "", "# of each function of expressions, by its name and the number of its operands: its value and its derivative, by src/expression/functions.h", "FUNCTION_FORMULAS = {"]
+    for _, name, arity, _, _, value, derivative in rows("expression/functions.h", "TAMIS_FUNCTIONS"):
+        lines.append(wrapped(f"    ({name}, {arity}): (", [f"lambda v, {', '.join('abc'[:int(arity)])}: {formula(value)}", derivative], "),"))
     return [*lines, "}"]
 
 

@@ -15,11 +15,8 @@ SPARSE = "sampled_addmm returns a sparse tensor, of which torch.func and forward
 NO_SPARSE = "Skip inlining `torch.compiler.disable()`d function"
 NO_STRIDES = "Sparse CSR tensors do not have "
 NO_SECOND = "sampled_addmm has no second derivatives, since PyTorch loses those of sparse tensors: use sddmm("
-NO_SECOND_OF_TEXTS = "message: the gradients of an expression have no derivatives: for second derivatives compute the messages with PyTorch's functions"
 NO_META = "Tensor on device cpu is not on the expected device meta!"
 NO_EXPORT = "Cannot serialize code with custom calls whose targets have no compatibility guarantees"
-NO_FORWARD = "tamis::{} has no derivatives in forward mode: use those in reverse mode, torch.func.vjp and jacrev"
-NO_COMPILED_FORWARD = "NotImplementedError/UnsupportedFakeTensorException when running FX node"
 PATTERN = "vmap over the columns of a pattern"
 JAX_PATTERN = "vmap over the pattern: all members share one"
 
@@ -79,16 +76,12 @@ def _table(transforms, operations, errors):
 
 
 _WITHOUT_SPARSE = ("vmap", "nested vmap", "jvp", "jacfwd", "jacobian", "duals", "grad", "vjp", "jacrev", "hessian", "orders", "orders of forward mode", "vmap of grad")
-_FORWARD = ("jvp", "jacfwd", "jacobian", "duals", "hessian", "orders of forward mode")
 TORCH_TABLE = _table(TORCH, TORCH_OPERATIONS, {
     **{(transform, "sampled_addmm"): SPARSE for transform in _WITHOUT_SPARSE},
     **{(transform, "sampled_addmm"): NO_SPARSE for transform in ("compile", "compile of transforms", "compile of jvp")},
-    **{(transform, "message, expression"): NO_FORWARD.format("message") for transform in _FORWARD},
-    ("compile of jvp", "message, expression"): NO_COMPILED_FORWARD,
     **{("vmap over a pattern", operation): PATTERN for operation in TORCH_OPERATIONS},
     ("is_grads_batched", "sampled_addmm"): NO_STRIDES,
     ("double backward", "sampled_addmm"): NO_SECOND,
-    **{(transform, "message, expression"): NO_SECOND_OF_TEXTS for transform in ("orders", "double backward")},
     ("export", "sampled_addmm"): NO_STRIDES,
     ("meta", "sampled_addmm"): NO_META,
 })

@@ -1,6 +1,8 @@
 """Layers within torch.compile find what was made of their edge list before: the same results and gradients, for edges that stay, change or are made there."""
 from __future__ import annotations
 
+import gc
+
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -10,7 +12,7 @@ pytestmark = pytest.mark.usefixtures("device")
 from pyg_pairs import EDGES, IN, NODES, graph  # noqa: E402
 
 import tamis.torch as tt  # noqa: E402
-from tamis.torch import _held, pyg  # noqa: E402
+from tamis.torch import _held, _messages, pyg  # noqa: E402
 
 PNA = ["mean", "max", "std"], ["identity", "amplification"], torch.tensor([1, 2, 5, 3])
 LAYERS = {"SAGEConv": lambda: pyg.SAGEConv(IN, IN), "GCNConv": lambda: pyg.GCNConv(IN, IN), "GATConv": lambda: pyg.GATConv(IN, IN), "ChebConv": lambda: pyg.ChebConv(IN, IN, 3),
@@ -90,16 +92,47 @@ def test_gradients_of_tensors_that_were_copied():
     layer, x, _ = made("GATConv")
     ends, compiled = graph(), torch.compile(layer, backend="aot_eager")
     with torch.autograd.graph.saved_tensors_hooks(torch.clone, lambda x: x):
-        out = compiled(x, ends)
-    found = torch.autograd.grad(out.square().sum(), x)
-    torch.testing.assert_close(found, torch.autograd.grad(layer(x, ends).square().sum(), x), rtol=1e-4, atol=1e-5)
+        outs = [compiled(x, given) for given in (ends, graph())]  # the second edge list is gone before the gradient
+    gc.collect()
+    wanted = torch.autograd.grad(layer(x, ends).square().sum(), x)
+    for out in outs:
+        torch.testing.assert_close(torch.autograd.grad(out.square().sum(), x), wanted, rtol=1e-4, atol=1e-5)
     with pytest.raises(RuntimeError, match="keep its edge_index alive"):
         _held.of_handle(torch.tensor([2**62]))
 
 
-@pytest.mark.parametrize("name", ["SAGEConv", "GCNConv", "GATConv"])
+@pytest.mark.parametrize("name", ["SAGEConv", "GATConv", "PNAConv"])
+def test_compiled_autograd(name):
+    """A gradient that is compiled when it runs, of layers that are not."""
+    layer, x, rest = made(name)
+    for ends in (graph(), graph(), graph(seed=2)):
+        wanted = torch.autograd.grad(layer(x, ends, *rest).square().sum(), x)[0]
+        x.grad = None
+        with torch._dynamo.compiled_autograd._enable(torch.compile(backend="eager")):
+            layer(x, ends, *rest).square().sum().backward()
+        torch.testing.assert_close(x.grad, wanted, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("t", [1.0, -0.7])
+def test_a_softmax_has_one_pass_backward(t, monkeypatch):
+    """Compiled or not: the gradient is that of one expression."""
+    torch._dynamo.reset()
+    layer, x, e, ends = pyg.GENConv(IN, IN, t=t, norm="layer", edge_dim=3), torch.randn(NODES, IN, requires_grad=True), torch.randn(EDGES, 3, requires_grad=True), graph()
+    counted, back = [], _messages.MESSAGE.back
+    monkeypatch.setattr(_messages.MESSAGE, "back", lambda *given: counted.append(1) or back(*given))
+    found = []
+    for call in (layer, torch.compile(layer, fullgraph=True, backend="aot_eager")):
+        found.append(torch.autograd.grad(call(x, ends, e).square().sum(), [x, e, *layer.parameters()]))
+        assert len(counted) == len(found)
+    torch.testing.assert_close(*found, rtol=1e-4, atol=1e-5)
+    with torch.autocast(x.device.type, dtype=torch.bfloat16):
+        assert torch.compile(layer, backend="aot_eager")(x, ends, e).dtype == layer(x, ends, e).dtype
+
+
+@pytest.mark.parametrize("name", ["SAGEConv", "GCNConv", "GATConv", "GENConv"])
 def test_functional_gradients_and_export(name):
     layer, x, _ = made(name)
+    layer.eval()  # torch.func refuses a batch norm that counts in place
     ends, x = graph(), x.detach()
 
     def gradient(x, ends):

@@ -703,11 +703,16 @@ def test_second_derivatives_of_steps(name):
     torch.testing.assert_close(tangent, torch.autograd.functional.jvp(lambda x: theirs(x, ends), x.detach(), torch.ones_like(x))[1])
 
 
-def test_a_softmax_is_differentiated_once():
-    layer, ends, x = pyg.GENConv(IN, OUT, edge_dim=FEATURES).double(), graph(), operand(NODES, IN)
-    e = operand(EDGES, FEATURES)
-    plain = torch.autograd.grad(layer(x, ends, e).square().sum(), [x, e])
-    again = torch.autograd.grad(layer(x, ends, e).square().sum(), [x, e], create_graph=True)
-    torch.testing.assert_close(plain, tuple(one.detach() for one in again))
-    with pytest.raises(NotImplementedError, match="no derivative"):
-        torch.autograd.grad(again[0].sum(), x)
+@pytest.mark.parametrize("conv,options", [("GENConv", {"t": 0.7}), ("GENConv", {"t": -2.0}), ("GENConv", {"aggr": ["std", "max"]}), ("EdgeConv", {}), ("PNAConv", {})])
+def test_second_derivatives_of_expressions(conv, options):
+    """Of layers whose messages are expressions, beside PyTorch Geometric's; the first derivatives are the same where nobody differentiates them again."""
+    arguments = {"GENConv": (IN, OUT), "EdgeConv": (torch.nn.Sequential(torch.nn.Linear(2 * IN, OUT), torch.nn.Tanh(), torch.nn.Linear(OUT, OUT)), "mean"),
+                 "PNAConv": (IN, OUT, ["sum", "mean", "min", "max", "var", "std"], ["identity"], torch.tensor([1, 2]))}[conv]
+    ours, theirs = pair(conv, *arguments, **options, **({} if conv == "EdgeConv" else {"edge_dim": FEATURES}))
+    ends, given = graph(), [operand(NODES, IN), *([] if conv == "EdgeConv" else [operand(EDGES, FEATURES)])]
+    found = []
+    for layer in (ours, theirs):
+        first = torch.autograd.grad(layer(given[0], ends, *given[1:]).square().sum(), given, create_graph=True)
+        found.append((first, torch.autograd.grad(sum(one.square().sum() for one in first), [*given, *layer.parameters()], allow_unused=True)))
+    torch.testing.assert_close(*([one for part in each for one in part if one is not None] for each in found))
+    torch.testing.assert_close(torch.autograd.grad(ours(given[0], ends, *given[1:]).square().sum(), given), tuple(one.detach() for one in found[0][0]))

@@ -194,6 +194,33 @@ def test_third_derivatives():
     torch.testing.assert_close(third((ours**2).sum()), third((theirs**2).sum()))
 
 
+@pytest.mark.parametrize("reduce", ["sum", "mean", "max", "min"])
+@pytest.mark.parametrize("text,numbers", [
+    ("where(u > v, sqrt(abs(u)), e * e)", {}), ("pow(abs(u) + 1, e) * v", {}), ("gelu(u) * silu(e) + tanh(v) / (1 + u * u)", {}), ("min(u, e) * max(v, .3) * lambda", {"lambda": 3}),
+    ("exp(u) * log(abs(e) + 1) * erf(v) - rsqrt(2 + u * u) * (u <= e)", {}), ("floor(2 * u) * relu(v) * u * e * e * (j - i) * (h + 1) + sigmoid(-v) * leaky_relu(u - e)", {})])
+def test_expressions_twice(text, numbers, reduce):
+    """Derivatives of gradients, and of edges' numbers, heads' numbers and vectors; tangents."""
+    pattern, _, _ = make()
+    x, v, given = operand(COLS, 2, 3), operand(ROWS, 2, 3), [operand(NNZ, *more) for more in ((), (2,), (2, 3))]
+
+    def f(x, e, v):
+        return tt.message(pattern, text, x, e, reduce, v, numbers or None)
+
+    for e in given:
+        assert torch.autograd.gradgradcheck(f, (x, e, v), fast_mode=True)
+        along = tuple(torch.randn_like(one) for one in (x, e, v))
+        torch.testing.assert_close(torch.func.jvp(f, tuple(one.detach() for one in (x, e, v)), along)[1], torch.autograd.functional.jvp(f, (x, e, v), along)[1])
+
+
+def test_a_branch_that_is_not_taken():
+    """Its derivatives of any order may be infinite, as a root's at 0. PyTorch's own would be NaN."""
+    pattern = tt.Pattern.from_coo(torch.tensor([0, 1], device=DEVICE), torch.tensor([0, 1], device=DEVICE), (2, 2))
+    x = torch.tensor([[0.0], [4.0]], dtype=torch.float64, device=DEVICE, requires_grad=True)
+    first, = torch.autograd.grad(tt.message(pattern, "where(u > 0, sqrt(u), u * u)", x).sum(), x, create_graph=True)
+    second, = torch.autograd.grad(first.sum(), x)
+    assert first.flatten().tolist() == [0.0, 0.25] and second.flatten().tolist() == [2.0, -1 / 32]
+
+
 @pytest.mark.parametrize("conv", ["GATConv", "GATv2Conv", "TransformerConv", "GINEConv"])
 def test_layers_twice(conv):
     """Penalties of gradients, for instance by positions, need second derivatives of layers."""

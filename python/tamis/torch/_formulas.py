@@ -1,6 +1,6 @@
 """Derivatives of any order, since they are made of operators that have derivatives themselves: gradients (for create_graph=True and torch.func) and tangents
 (forward mode) of sampled operations, and derivatives of the gradients of message passing, edge vectors, segments and attention on graphs. Only where messages
-are cut off (relu), and in attention, they make vectors of all edges.
+are cut off (relu) or are expressions, and in attention, they make vectors of all edges.
 """
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from .. import _declarations as c
 from .. import _edges
 from .._edges import total
 from .._plan import is_expression
+from ._texts import Values, derivative, expression
 
 EXTREME = (c.TAMIS_REDUCE_MAX, c.TAMIS_REDUCE_MIN)
 SEGMENT_EXTREME = (c.TAMIS_SEGMENT_MAX, c.TAMIS_SEGMENT_MIN)
@@ -135,10 +136,10 @@ def _tangent(index: Tensor, columns: Tensor, x: Optional[Tensor], e: Optional[Te
     return -sums if op == c.TAMIS_MESSAGE_SUB else sums
 
 
-def message(need: Any, tensors: tuple, numbers: list, ddx: Optional[Tensor], dde: Optional[Tensor], _: Any) -> dict[int, Optional[Tensor]]:
+def message(need: Any, tensors: tuple, numbers: list, ddx: Optional[Tensor], dde: Optional[Tensor], ddv: Optional[Tensor]) -> dict[int, Optional[Tensor]]:
     grad, index, columns, x, e, _, argument = tensors
     if is_expression(numbers[3]):
-        raise NotImplementedError("message: the gradients of an expression have no derivatives: for second derivatives compute the messages with PyTorch's functions")
+        return _of_expression(need, tensors, numbers, (ddx, dde, ddv))
     op, data, heads = numbers[3], numbers[5], numbers[6]
     by_grad = _tangent(index, columns, x, e, ddx, dde, argument, numbers) if need[0] else None
     if by_grad is not None and by_grad.shape != grad.shape:  # sums to the shape of per-edge numbers
@@ -151,6 +152,75 @@ def message(need: Any, tensors: tuple, numbers: list, ddx: Optional[Tensor], dde
         if ddx is not None and need[4]:
             by_e = back(grad, index, columns, ddx, None, None, argument, *numbers, [False, True, False])[1]
     return {0: by_grad, 3: by_x, 4: by_e}
+
+
+class _Expression:
+    """An expression f of messages, whose values on all edges are made, in fp32 or fp64. numbers: the sizes, then `message`'s numbers."""
+
+    def __init__(self, index: Tensor, columns: Tensor, numbers: Any, like: Tensor, argument: Optional[Tensor]):
+        *self.sizes, op, self.reduce, self.data, self.heads = numbers
+        self.index, self.columns, self.edges, self.columns_of_row = index, columns, columns.shape[0], like.shape[1]
+        self.row = index.long() if self.sizes[2] else torch.repeat_interleave(index.diff(), output_size=self.edges)
+        self.argument, self.dtype, self.result = argument, torch.promote_types(like.dtype, torch.float32), like.dtype
+        self.f, named = expression(op)
+        head = torch.arange(self.columns_of_row, device=columns.device) // max(self.columns_of_row // max(self.heads, 1), 1)
+        self.known = {**named, **{name: x.to(self.dtype) for name, x in (("i", self.row.unsqueeze(1)), ("j", columns.unsqueeze(1)), ("h", head))}}
+
+    def take(self, operands: Any, name: str = "{}") -> dict[str, str]:
+        """Let trees read operands (x, e, v), as far as they are given, by these names. Return these names by variable."""
+        x, e, v = operands
+        found = (None if x is None else x.index_select(0, self.columns), _for_elements(e, self.data, self.heads, self.columns_of_row // max(self.heads, 1)),
+                 None if v is None else v.index_select(0, self.row))
+        there = {variable: each.to(self.dtype) for variable, each in zip("uev", found) if each is not None}
+        self.known.update({name.format(variable): each for variable, each in there.items()})
+        return {variable: name.format(variable) for variable in there}
+
+    def values(self, tree: Any) -> Tensor:
+        return Values(self.known).of(tree).expand(self.edges, self.columns_of_row)
+
+    def reduced(self, tree: Any) -> Tensor:
+        """Return the reduction of a tree's values, of an extreme the values of the entries that it took."""
+        each = self.values(tree)
+        if self.reduce not in EXTREME:
+            return torch.ops.tamis.message(self.index, self.columns, None, each.contiguous(), None, *self.sizes, c.TAMIS_MESSAGE_COPY_E, self.reduce,  # type: ignore[no-any-return]
+                                           c.TAMIS_E_VECTOR, self.heads)[0].to(self.result)
+        assert self.argument is not None
+        at = self.argument.long()
+        return (each.gather(0, at.clamp(min=0)).masked_fill(at < 0, 0) if self.edges else each.new_zeros(at.shape)).to(self.result)
+
+    def of_edges(self, grad: Tensor) -> Tensor:
+        """Return the gradients of the messages."""
+        weight = grad.to(self.dtype).index_select(0, self.row)
+        if self.reduce == c.TAMIS_REDUCE_MEAN:
+            return weight / torch.bincount(self.row, minlength=self.sizes[0]).index_select(0, self.row).unsqueeze(1)
+        if self.reduce in EXTREME:
+            assert self.argument is not None
+            weight = weight.masked_fill(self.argument.index_select(0, self.row) != torch.arange(self.edges, device=grad.device).unsqueeze(1), 0)
+        return weight
+
+    def back(self, variable: str, each: Tensor) -> Tensor:
+        """Return the gradient of the operand of a variable, from those on edges."""
+        if variable != "e":
+            wanted = [variable == "v", variable == "u"]
+            each = torch.ops.tamis.edge_op_backward(each.contiguous(), self.index, self.columns, None, None, *self.sizes, c.TAMIS_PAIR_ADD, 1, self.columns_of_row, wanted)[wanted[1]]
+        elif self.data != c.TAMIS_E_VECTOR:
+            each = each.reshape(self.edges, self.heads if self.data == c.TAMIS_E_HEAD else 1, -1).sum(-1)
+        return each.to(self.result)
+
+
+def _of_expression(need: Any, tensors: tuple, numbers: list, changes: tuple) -> dict[int, Optional[Tensor]]:
+    """Return what `message` does, of an expression f: the inner product of its gradients g f_u, g f_e, g f_v and the changes is g times f's derivative along the changes."""
+    grad, index, columns, *operands, argument = tensors
+    on = _Expression(index, columns, numbers, grad, argument)
+    variables, along = on.take(operands), on.take(changes, "d{}")
+    if not along:
+        return {}
+    change = derivative(on.f, along)
+    found: dict[int, Optional[Tensor]] = {0: on.reduced(change) if need[0] else None}
+    for place, name in zip((3, 4, 5), "uev"):
+        if need[place] and name in variables:
+            found[place] = on.back(name, on.of_edges(grad) * on.values(derivative(change, {name: 1.0})))
+    return found
 
 
 def _of_both(back: Any, wanted: list[bool], grad: Tensor, d_grad: Optional[Tensor], read: tuple, changes: Optional[tuple]) -> tuple:
@@ -167,6 +237,15 @@ def _of_both(back: Any, wanted: list[bool], grad: Tensor, d_grad: Optional[Tenso
 
 def message_gradients(tensors: tuple, numbers: list, wanted: list[bool], changes: list) -> tuple:
     grad, index, columns, x, e, v, argument = tensors
+    if is_expression(numbers[3]):
+        on = _Expression(index, columns, numbers, grad, argument)
+        on.take((x, e, v))
+        along, weight, made = on.take(changes[3:6], "d{}"), on.of_edges(grad), []
+        for name, wants in zip("uev", wanted):
+            by = derivative(on.f, {name: 1.0})
+            each = total(on.of_edges(changes[0]) * on.values(by) if wants and changes[0] is not None else None, weight * on.values(derivative(by, along)) if wants and along else None)
+            made.append(None if each is None else on.back(name, each))
+        return tuple(made)
 
     def back(grad: Tensor, read: tuple, wanted: list[bool]) -> Any:
         return torch.ops.tamis.message_backward(grad, index, columns, *read, v, argument, *numbers, wanted)

@@ -123,6 +123,8 @@ def made_of(store: dict[int, Made], x: Tensor, parts: Sequence[Tensor], copied: 
 _handles: Any = weakref.WeakValueDictionary()  # patterns by their numbers
 _addresses: Any = weakref.WeakValueDictionary()  # and by the addresses of handles on GPUs, which cannot be read while a CUDA graph is captured
 _handle_numbers = itertools.count()
+_hooks = getattr(torch._C._autograd, "_top_saved_tensors_default_hooks", lambda _: None)
+_hooked: dict[int, Any] = {}  # the last patterns of compiled calls under torch.autograd.graph.saved_tensors_hooks, by their numbers
 
 
 def handle_of(pattern: Any) -> Tensor:
@@ -134,6 +136,8 @@ def handle_of(pattern: Any) -> Tensor:
     with apart() if transforms() or torch.is_inference_mode_enabled() else contextlib.nullcontext():
         handle = torch.full((1,), number, dtype=torch.int64, device=pattern.device)
     handle._tamis = pattern  # type: ignore[attr-defined]
+    if _hooks(False) is not None:  # who saves copies for the gradient loses the handle
+        kept(_hooked, number, pattern, MOST_UNNAMED)
     if handle.is_cuda:
         _addresses[handle.data_ptr()] = pattern
     return handle

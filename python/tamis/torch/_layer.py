@@ -37,6 +37,14 @@ def _glorot(weight: Tensor) -> None:
     nn.init.uniform_(weight, -bound, bound)
 
 
+def linear(x: Tensor, weight: Tensor, bias: Optional[Tensor] = None) -> Tensor:
+    """functional.linear. On a CPU the gradient by the weights is a slow product where x has few features of many edges, unless the weights lie by inputs."""
+    if x.is_cuda or weight.shape[1] > _NARROW or x.dim() != 2:
+        return functional.linear(x, weight, bias)
+    weight = weight.t().contiguous()
+    return x @ weight if bias is None else torch.addmm(bias, x, weight)
+
+
 class _Linear(nn.Linear):
     """A linear layer, optionally with Glorot initialisation."""
 
@@ -55,10 +63,7 @@ class _Linear(nn.Linear):
             nn.init.uniform_(self.bias, -self.in_features ** -0.5, self.in_features ** -0.5)
 
     def forward(self, x: Tensor) -> Tensor:
-        if self.in_features > _NARROW or x.dim() != 2:
-            return super().forward(x)
-        weight = self.weight.t().contiguous()  # else its gradient is a product that is slow for few features of many edges
-        return x @ weight if self.bias is None else torch.addmm(self.bias, x, weight)
+        return linear(x, self.weight, self.bias)
 
 
 class _LazyLinear(nn.LazyLinear):

@@ -26,7 +26,7 @@ from . import _compiled, _direct, _formulas
 from ._direct import ALONE, RECORDED, REGISTERED, compiling, plain
 from ._formulas import EXTREME, MULTIPLIES
 from ._held import MOST_BESIDE, apart, kept
-from ._ops import Operator, no_forward_mode, of_graphs
+from ._ops import Operator, of_graphs
 from ._pattern import Pattern, _abstract, listed, remembered
 from ._sampled import device_of, row_of
 from ._taken import PatternLike, places_of
@@ -196,7 +196,8 @@ class OfGraph(Operator):
             keep_recipe(of.recipes, key, found)
 
     def packed(self, grad: Tensor) -> Tensor:
-        return grad.contiguous()  # a sum's gradient is one number at every place
+        by_rows = grad.stride(1) == 1 and grad.stride(0) >= grad.shape[1]  # as part of other rows
+        return grad if by_rows else grad.contiguous()  # a sum's gradient is one number at every place
 
 
 # ------------------------------------------------------------------------------ operators
@@ -253,11 +254,6 @@ class Message(OfGraph):
         each = width if data == c.TAMIS_E_VECTOR else heads if data == c.TAMIS_E_HEAD else 1  # numbers of an edge
         lengths = (of.shape[1], width), (of.nnz,) if data == NUMBER else (of.nnz, each), (of.shape[0], width)
         return tuple(grad.new_empty(length) if wants else None for length, wants in zip(lengths, wanted))
-
-    def _tangent(self, ctx: Any, kept: tuple, changes: tuple) -> Tensor:
-        if is_expression(ctx.call[2][0]):
-            raise no_forward_mode(self.name)
-        return super()._tangent(ctx, kept, changes)
 
     def flops(self, of: Any, operands: tuple, numbers: tuple) -> Any:
         return of.nnz * self.like(operands).shape[1] * (1 + STEPS.get(numbers[0], 1))
@@ -395,7 +391,7 @@ def message(pattern: PatternLike, op: str, x: Optional[Tensor], e: Optional[Tens
     has for a node, in the pattern's order. The messages are not stored. A view whose rows do not lie in one piece each is copied in each call, unless
     the copy would be larger than all operands together, as of an expanded view.
     Returns (rows, width) or (rows, heads, width); a row without entries gives 0. Of equal messages max and min take the first, and NaN
-    before numbers. Gradients to x, e and v, the same bits each time, which have derivatives themselves unless op is an expression. Errors as in `sddmm`.
+    before numbers. Gradients to x, e and v, the same bits each time, which have derivatives themselves, for which an expression makes vectors of all edges. Errors as in `sddmm`.
 
     >>> graph = Pattern.from_edge_index(torch.tensor([[0, 1, 2], [1, 1, 0]]), num_nodes=3)
     >>> x = torch.tensor([[1., 10.], [2., -20.], [3., 30.]])

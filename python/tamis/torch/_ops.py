@@ -255,6 +255,8 @@ def _tensors(count: int) -> str:
 
 def _made_function(name: str, forward: Any, backward: Any, jvp: Any) -> Any:
     methods = {"forward": forward, "backward": backward, **({"jvp": jvp} if REGISTERED else {})}
+    for needed in {"_compiled_autograd_key"} & set(vars(torch.autograd.Function)):  # by compiled autograd, which its base lacks
+        methods[needed] = getattr(torch.autograd.Function, needed)
     return type(f"Tamis{name.title().replace('_', '')}", (_Function,), {key: staticmethod(method) for key, method in methods.items()})
 
 

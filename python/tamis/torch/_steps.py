@@ -1,7 +1,7 @@
 """Several operations as one step of autograd, whose inner steps are recorded nowhere: a small graph on a GPU is work of the host, and each recorded operation takes some of it."""
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any, Mapping, Optional
 
 import torch
 from torch import Tensor
@@ -14,10 +14,19 @@ from ._messages import MESSAGE, REDUCES, TEXTS
 from ._pattern import Pattern
 
 
+def _transformed() -> bool:
+    """Return True within a transform of torch.func, which compilers find out while they trace."""
+    return _direct.transforms()  # type: ignore[no-any-return]
+
+
+_transformed._dynamo_marked_constant = True  # type: ignore[attr-defined]  # as torch.compiler.assume_constant_result
+
+
 class Step:
     """Operations with gradients that are written down."""
 
     pattern: Pattern
+    compiled = False  # True: compilers too take `run` and `back`, which write no parts of tensors
 
     def plainly(self, *operands: Optional[Tensor]) -> Tensor:
         """Return the result, by steps that autograd records."""
@@ -32,8 +41,12 @@ class Step:
         raise NotImplementedError
 
     def __call__(self, *operands: Optional[Tensor]) -> Tensor:
+        there = [x for x in operands if x is not None]
+        half = any([x.dtype in _direct.HALF for x in there])  # 16 bits are rounded at the same places as before
+        if self.compiled and not half and _direct.compiling() and _direct.type_for(there[0].device.type) is None and not _transformed():
+            return _Traced.apply(self, *operands)  # type: ignore[no-any-return]
         need = _direct.plain(operands)
-        if not need or any(x is not None and x.dtype in _direct.HALF for x in operands):  # 16 bits are rounded at the same places as before
+        if not need or half:
             return self.plainly(*operands)
         if need == _direct.RECORDED:
             return _Recorded.apply(self, *operands)  # type: ignore[no-any-return]
@@ -65,10 +78,26 @@ class _Recorded(torch.autograd.Function):
         return None, *(next(found) if wants else None for wants in need)
 
 
+class _Traced(torch.autograd.Function):
+    """The same for compilers, which differentiate once."""
+
+    @staticmethod
+    def forward(ctx: Any, step: Step, *operands: Optional[Tensor]) -> Tensor:
+        out, more = step.run(step.pattern, *operands)
+        ctx.step, ctx.count = step, len(operands)
+        ctx.save_for_backward(*operands, *more)
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        saved, count = ctx.saved_tensors, ctx.count
+        return None, *ctx.step.back(ctx.step.pattern, grad.contiguous(), saved[:count], saved[count:], list(ctx.needs_input_grad[1:]))
+
+
 _texts: dict[tuple, int] = {}
 
 
-def text_number(text: str, **numbers: float) -> int:
+def text_number(text: str, numbers: Mapping[str, float] = {}) -> int:
     """Return the number of an expression of messages, which is looked up by the text and its numbers."""
     key = text, *numbers.items()
     number = _texts.get(key)
@@ -77,13 +106,23 @@ def text_number(text: str, **numbers: float) -> int:
     return number
 
 
+text_number._dynamo_marked_constant = True  # type: ignore[attr-defined]
+
+
 def reduced(known: Any, op: int, reduce: str, x: Optional[Tensor], e: Optional[Tensor] = None, v: Optional[Tensor] = None, keep: bool = False) -> tuple:
     """Return reduced messages of matrices, e with a vector for each edge, and what the gradient of an extreme reads."""
-    return MESSAGE.run(known, (x, e, v), (op, REDUCES[reduce], c.TAMIS_E_NONE if e is None else c.TAMIS_E_VECTOR, 1), keep)  # type: ignore[no-any-return]
+    numbers = op, REDUCES[reduce], c.TAMIS_E_NONE if e is None else c.TAMIS_E_VECTOR, 1
+    if _direct.compiling():
+        return torch.ops.tamis.message(known.index, known.columns, x, e, v, known.rows, known.cols, known.coo, *numbers)  # type: ignore[no-any-return]
+    return MESSAGE.run(known, (x, e, v), numbers, keep)  # type: ignore[no-any-return]
 
 
 def gradients(known: Any, grad: Tensor, op: int, reduce: str, x: Optional[Tensor], e: Optional[Tensor] = None, v: Optional[Tensor] = None,
               argument: Optional[Tensor] = None, wanted: Any = (True, False, False), edges: bool = False) -> Any:
     """Return the gradients of `reduced`. edges: there were vectors of edges, which the gradient does not read."""
     data = c.TAMIS_E_NONE if e is None and not edges else c.TAMIS_E_VECTOR
+    if _direct.compiling():
+        argument = grad.new_empty((0,), dtype=torch.int32) if argument is None else argument
+        found = torch.ops.tamis.message_backward(grad.contiguous(), known.index, known.columns, x, e, v, argument, known.rows, known.cols, known.coo, op, REDUCES[reduce], data, 1, list(wanted))
+        return [each if wants else None for each, wants in zip(found, wanted)]
     return MESSAGE.back(known, grad, (x, e, v, argument), (op, REDUCES[reduce], data, 1), list(wanted))

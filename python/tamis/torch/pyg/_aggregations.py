@@ -66,34 +66,35 @@ def softmax_sums(m: Messages, t: float) -> tuple[Tensor, Tensor, Tensor]:
 
 
 class _OfSoftmax(Step):
-    """softmax_sums in one step of autograd. The derivative of out_i by a message m_ij is w_ij (1 + t (m_ij - out_i)), in two passes."""
+    """softmax_sums in one step of autograd. The derivative of out_i by a message m_ij is w_ij (1 + t (m_ij - out_i)), with w_ij = s_i exp(t (m_ij - out_i)): that of an
+    expression, in one pass. With n messages exp(t (m_ij - out_i)) is at most n, since the entropy of weights is at most log n."""
+
+    compiled = True
 
     def __init__(self, m: Messages, t: float):
-        self.pattern, self.eps, self.t, self.given = m.pattern, m.eps, t, (m.text, m.numbers)
+        self.pattern, self.eps, self.t = m.pattern, m.eps, t
+        # the weights, before they are divided, the weighted messages, and what has the gradient
+        self.texts = [text_number(text.format(m=m.text), {"t": t, **m.numbers}) for text in ("exp(t * {m} - v)", "{m} * exp(t * {m} - v)", "({m} - v) * exp(t * ({m} - v))")]
 
     def plainly(self, *operands: Any) -> Tensor:
         return softmax_sums(Messages(self.pattern, *operands, self.eps), self.t)[0]
 
-    def _texts(self) -> list[int]:
-        """Return the numbers of the expressions of the weights, before they are divided, and of the weighted messages."""
-        text, numbers = self.given
-        return [text_number(one.format(m=text), t=self.t, **numbers) for one in ("exp(t * {m} - v)", "{m} * exp(t * {m} - v)")]
-
     def run(self, known: Any, *operands: Any) -> tuple[Tensor, tuple]:
-        shape, (u, e) = operands[0].shape[1:], (None if x is None else x.flatten(1) for x in operands)
-        top = reduced(known, OPS["copy_u" if e is None else "add_relu"], "max" if self.t >= 0 else "min", u, e)[0].mul_(self.t)
-        weights, weighted = self._texts()
-        total = reduced(known, weights, "sum", u, e, top)[0].clamp_min_(0.5)  # at least 1 where there are edges
-        out = reduced(known, weighted, "sum", u, e, top)[0].div_(total)
+        shape, (u, e) = operands[0].shape[1:], [None if x is None else x.flatten(1) for x in operands]
+        top = reduced(known, OPS["copy_u" if e is None else "add_relu"], "max" if self.t >= 0 else "min", u, e)[0]
+        top = top if self.t == 1 else top.mul_(self.t)
+        total = reduced(known, self.texts[0], "sum", u, e, top)[0].clamp_min_(0.5)  # at least 1 where there are edges
+        out = reduced(known, self.texts[1], "sum", u, e, top)[0].div_(total)
         out = out.view(out.shape[0], *shape)
         return out, (top, total, out)
 
     def back(self, known: Any, grad: Tensor, operands: tuple, kept: tuple, wanted: list[bool]) -> tuple:
-        (u, e), (top, total, out) = (None if x is None else x.flatten(1) for x in operands), kept
-        grad, (weights, weighted) = grad.flatten(1) / total, self._texts()
-        found = gradients(known, grad, weighted, "sum", u, e, top, None, (*wanted, False))[:2]
-        less = gradients(known, grad.mul_(out.flatten(1)), weights, "sum", u, e, top, None, (*wanted, False))[:2]
-        return tuple(None if x is None else x.sub_(y).view(given.shape) for x, y, given in zip(found, less, operands))
+        (u, e), (top, total, out) = [None if x is None else x.flatten(1) for x in operands], kept
+        out = out.flatten(1)
+        scale = torch.sub(out, top) if self.t == 1 else torch.sub(top, out, alpha=self.t).neg_()
+        grad = scale.exp_().div_(total).mul_(grad.flatten(1))
+        found = gradients(known, grad, self.texts[2], "sum", u, e, out, None, (*wanted, False))[:2]
+        return tuple([None if x is None else x.view(given.shape) for x, given in zip(found, operands)])
 
 
 class Softmax(nn.Module):

@@ -149,10 +149,11 @@ class NNConv(_Layer):
         for step in steps[:-1]:
             hidden = step(hidden)
         sums = spmm(pattern, x.flatten(1), hidden.t().contiguous())  # (hidden, rows, members * channels)
-        sums = sums.view(*sums.shape[:2], *x.shape[1:]).movedim(0, -2).flatten(-2)  # what tensordot does, in the type of autocast
-        out = sums @ last.weight.view(channels, width, -1).permute(2, 0, 1).flatten(0, 1)
-        if last.bias is not None:
-            out = out + message(pattern, "copy_u", x) @ last.bias.view(channels, width)
+        sums, weight = sums.view(*sums.shape[:2], *x.shape[1:]).movedim(0, -2), last.weight.view(channels, width, -1).permute(2, 0, 1)
+        if last.bias is not None:  # the weight of one more feature, which is 1
+            sums = torch.cat([sums, message(pattern, "copy_u", x).unsqueeze(-2).to(sums.dtype)], -2)
+            weight = torch.cat([weight, last.bias.view(1, channels, width)])
+        out = sums.flatten(-2) @ weight.flatten(0, 1)  # what tensordot does, in the type of autocast
         if self._reduce == "mean":
             out = out / counts(pattern, out.dtype).clamp(min=1).view(-1, *(1,) * (out.dim() - 1))
         return out

@@ -119,8 +119,7 @@ class MessagePassing(Theirs):  # type: ignore[misc]
 
     A `message` that is computed element by element from one tensor of the other end (`x_j`), one of its own (`x_i`), one of the edges and numbers is reduced without
     being stored, with aggr "sum", "mean", "max" or "min". It is called with terms in place of tensors in each call. All other messages are computed as PyTorch
-    Geometric does, which a warning says once for each class, with the reason. `edge_index` may be a tamis.torch.Pattern. Second derivatives of such a message are an
-    error unless it is a sum, a difference or a product of two tensors: derive the layer from torch_geometric.nn.MessagePassing for them.
+    Geometric does, which a warning says once for each class, with the reason. `edge_index` may be a tamis.torch.Pattern.
 
     >>> class Weighted(MessagePassing):
     ...     def forward(self, x, edge_index, weight):

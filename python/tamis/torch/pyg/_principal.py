@@ -13,11 +13,11 @@ from ... import _errors
 from .. import Pattern, _direct, _graphs, _held, edge_op, message
 from .._direct import compiling
 from .._graphs import EdgeIndex
-from .._layer import _Layer, _linear, _reset, counts, inward, is_plain, outward
+from .._layer import _Layer, _linear, _reset, counts, inward, is_plain, linear, outward
 from .._messages import OPS
 from .._pattern import remembered
-from .._steps import Step, gradients, reduced
-from ._aggregations import LEAST, NAMES, deviation_of, named, of_rows
+from .._steps import Step, gradients, reduced, text_number
+from ._aggregations import LEAST, NAMES, deviation_of, named
 from ._edge_networks import of_sources, of_targets, steps_of
 from ._spectral import one_tensor
 
@@ -67,7 +67,7 @@ class PNAConv(_Layer):
 
     aggregators: of "sum", "mean", "min", "max", "var", "std"; scalers: of "identity", "amplification", "attenuation", "linear", "inverse_linear"; deg: the
     number of nodes with 0, 1, ... edges in the data of training. With one pre_layer, the default, that layer is computed for nodes, and no vectors of edges
-    are made but of e_ij after it; then means and variances are one pass over the edges, and maxima and minima another, if edges have nothing.
+    are made but of e_ij after it, and in the gradient one for each kind of aggregation.
 
     >>> deg = torch.tensor([1, 1, 1])
     >>> PNAConv(4, 8, ["mean", "max", "std"], ["identity", "amplification"], deg)(torch.ones(3, 4), torch.tensor([[0, 1, 2], [1, 1, 0]])).shape
@@ -113,70 +113,76 @@ class PNAConv(_Layer):
         pattern, lead = self._graph(edge_index, x, x, None, edge_attr), self._lead(x, None)
         if (edge_attr is None) != (self.edge_dim is None):
             raise _errors.ArgumentError(f"edge_attr is {'None' if edge_attr is None else 'given'}, and edge_dim of the layer is {self.edge_dim}: expected both or none")
-        members = math.prod(lead)
-        x = x.movedim(-2, 0).reshape(x.shape[-2], members, self.towers if self.divide_input else 1, self.F_in).expand(-1, -1, self.towers, -1)
-        pre = [steps_of(network) for network in self.pre_nns]
-        e = None if edge_attr is None else inward(self.edge_encoder(edge_attr), lead).view(pattern.nnz, members, 1, self.F_in)
-        plain = all(is_plain(steps[0]) for steps in pre)
-        if plain:
-            found = self._of_nodes(pattern, x, e, pre, lead)
+        pre, post = ([steps_of(network) for network in networks] for networks in (self.pre_nns, self.post_nns))
+        early, late = (all(is_plain(steps[0]) for steps in networks) for networks in (pre, post))
+        of_ends, of_edges, bias = self._weights(pre) if early else ([], [], [])
+        of_x, of_out = zip(*(steps[0].weight.split((self.F_in, steps[0].weight.shape[1] - self.F_in), 1) for steps in post)) if late else ((), (None,) * self.towers)
+        own, e = inward(x, lead), edge_attr
+        own = own.reshape(x.shape[-2], math.prod(lead), self.towers if self.divide_input else 1, self.F_in).expand(-1, -1, self.towers, -1)
+        if e is not None and of_edges and is_plain(self.edge_encoder):  # two linear layers are one, and no vectors of edges come between them
+            of_edges, bias = [of_edges[0] @ self.edge_encoder.weight], [functional.linear(self.edge_encoder.bias, of_edges[0], bias[0])]
+        elif e is not None:
+            e = self.edge_encoder(e)
+        e = e if e is None else inward(linear(e, of_edges[0]) if of_edges else e, lead)
+        # all that is linear in x is one product
+        weights = [*of_ends, *([self._beside(of_x)] if late else [])]
+        biases = [*bias, *([weights[1].new_zeros(len(weights[1]))] if early else []), *([beside([steps[0].bias for steps in post], 0)] if late else [])]
+        made = [inward(each, lead) for each in functional.linear(x, beside(weights, 0), beside(biases, 0)).split([*map(len, weights)], -1)] if weights else []
+        shape = *own.shape[:3], len(self._names) * self.F_in
+        if not own.shape[1]:  # a batch without members
+            found = own.new_zeros(shape)
+        elif early:
+            found = self._of_nodes(pattern, *(each if each is None else each.flatten(1) for each in (made[1], made[0], e)), pre, lead).view(shape)
         else:
-            ends = (gathered(pattern, x.flatten(1, 2)).view(pattern.nnz, members, self.towers, self.F_in) for gathered in (of_targets, of_sources))
-            found = self._of_edges(pattern, torch.cat([*ends, *([] if e is None else [e.expand(-1, -1, self.towers, -1)])], -1), self.pre_nns, lead)
-        post = torch.cat([self._after(network, x[:, :, tower], found[:, :, tower], pattern) for tower, network in enumerate(self.post_nns)], -1)
-        return self.lin(outward(post if lead else post.squeeze(1), lead))  # type: ignore[no-any-return]
+            ends = (gathered(pattern, own.flatten(1, 2)).view(pattern.nnz, *own.shape[1:]) for gathered in (of_targets, of_sources))
+            found = self._of_edges(pattern, torch.cat([*ends, *([] if e is None else [e.view(pattern.nnz, own.shape[1], 1, self.F_in).expand(-1, -1, self.towers, -1)])], -1), self.pre_nns, lead)
+        own = made[-1].view(*shape[:3], self.F_out) if late else own
+        after = [self._after(*given, pattern) for given in zip(self.post_nns, of_out, of_towers(own), of_towers(found))]
+        return self.lin(outward(beside(after), lead))  # type: ignore[no-any-return]
 
-    def _of_nodes(self, pattern: Pattern, x: Tensor, e: Optional[Tensor], pre: list[list[Any]], lead: tuple[int, ...]) -> Tensor:
-        """Return the aggregations (nodes, members, towers, aggregators * in), where the first layer of each tower is computed for nodes x (nodes, members, towers,
-        in)."""
-        shape, width = x.shape[:3], self.F_in
-        if shape[1] == 0:  # a batch without members
-            return x.new_zeros(*shape, len(self._names) * width)
-        weight, bias = ((each[0].unsqueeze(0) if len(each) == 1 else torch.stack(each)) for each in ([steps[0].weight for steps in pre], [steps[0].bias for steps in pre]))
-        ends = weight if e is None else weight[:, :, :2 * width]
-        of_ends = ends.unflatten(2, (2, width)).transpose(1, 2).flatten(1, 2)  # of targets, then of sources
-        bias = functional.pad(bias, (0, width))
-        if self.towers == 1:
-            both = functional.linear(x.flatten(0, 2), of_ends[0], bias[0])
-        else:
-            both = (torch.einsum("nmti,toi->nmto", x, of_ends) + bias).flatten(0, 2)
-        v, u = (part.reshape(shape[0], shape[1] * shape[2] * width) if shape[1] * shape[2] > 1 else part for part in both.split(width, -1))
-        if e is not None:
-            e = torch.einsum("nmi,toi->nmto", e.squeeze(2), weight[:, :, 2 * width:]).reshape(pattern.nnz, shape[1] * shape[2] * width)
+    def _beside(self, weights: Any) -> Tensor:
+        """Return the weights of all towers, of what nodes have."""
+        return torch.block_diag(*weights) if self.divide_input and self.towers > 1 else beside(weights, 0)
+
+    def _weights(self, pre: list[list[Any]]) -> tuple[list[Tensor], list[Tensor], list[Tensor]]:
+        """Return the weights of the first layers, of targets and sources and of edges, and the bias."""
+        of_target, of_source, *of_edges = zip(*(steps[0].weight.split(self.F_in, 1) for steps in pre))
+        return [self._beside(of_target), self._beside(of_source)], [beside(each, 0) for each in of_edges], [beside([steps[0].bias for steps in pre], 0)]
+
+    def _of_nodes(self, pattern: Pattern, u: Tensor, v: Tensor, e: Optional[Tensor], pre: list[list[Any]], lead: tuple[int, ...]) -> Tensor:
+        """Return the aggregations (nodes, members * towers, aggregators * in) of u_j + v_i + e_ij after the other layers."""
         if all(len(steps) == 1 for steps in pre):
-            step = _Aggregated(pattern, self._names, width)
-            return (step(u, v) if e is None else step.plainly(u, v, e)).view(*shape, len(self._names) * width)
+            return _Aggregated(pattern, self._names, self.F_in)(u, v, e)
         vectors = edge_op(pattern, "add", v, u)
-        vectors = (vectors if e is None else vectors + e).view(pattern.nnz, *shape[1:], width)
+        vectors = (vectors if e is None else vectors + e).view(pattern.nnz, math.prod(lead), self.towers, self.F_in)
         return self._of_edges(pattern, vectors, [steps[1:] for steps in pre], lead)
 
     def _of_edges(self, pattern: Pattern, vectors: Tensor, networks: Any, lead: tuple[int, ...]) -> Tensor:
         """Return the aggregations (nodes, members, towers, aggregators * in) of what edges have (edges, members, towers, in), after a network for each tower."""
         each = []
-        for tower, steps in enumerate(networks):
-            own = vectors[:, :, tower] if lead else vectors[:, 0, tower]
+        for own, steps in zip(vectors.unbind(2), networks):
+            own = own if lead else own.squeeze(1)
             for step in steps:
                 own = step(own)
             each.append(own if lead else own.unsqueeze(1))
-        m = _Sums(pattern, None, torch.stack(each, 2).flatten(1, -1), set(self._names))
-        return beside([m.of(name) for name in self._names], self.F_in).view(pattern.rows, *vectors.shape[1:3], len(self._names) * self.F_in)
+        found = _Aggregated(pattern, self._names, self.F_in)(None, None, torch.stack(each, 2).flatten(1, -1))
+        return found.view(pattern.rows, *vectors.shape[1:3], len(self._names) * self.F_in)
 
-    def _after(self, network: Any, x: Tensor, out: Tensor, pattern: Pattern) -> Tensor:
-        """Return a tower's post network of x and the scaled aggregations. Its first layer comes before the scales, which are numbers of nodes."""
+    def _after(self, network: Any, weight: Optional[Tensor], x: Tensor, out: Tensor, pattern: Pattern) -> Tensor:
+        """Return a tower's post network of x and the scaled aggregations. weight: the part of its first layer that they have, which comes before the scales, since these
+        are numbers of nodes; x has passed its own. None: the layer is another one."""
         steps, scale, count = steps_of(network), self._scales(pattern, out.dtype), len(self._scalers)
         if x.shape[1] == 1:
             x, out = x.squeeze(1), out.squeeze(1)
         else:
             scale = scale.unsqueeze(1)
-        if not is_plain(steps[0]):
-            found: Tensor = network(torch.cat([x, (out.unsqueeze(-2) * scale).flatten(-2)], -1))
-        else:
-            of_x, of_out = steps[0].weight.split((self.F_in, count * out.shape[-1]), 1)
-            each = functional.linear(out, of_out.unflatten(1, (count, -1)).transpose(0, 1).flatten(0, 1))
-            found = functional.linear(x, of_x, steps[0].bias) + (each.unflatten(-1, (count, of_out.shape[0])) * scale).sum(-2)
-            for step in steps[1:]:
-                found = step(found)
-        return found.unsqueeze(1) if found.dim() == 2 else found
+        if weight is None:
+            return network(torch.cat([x, (out.unsqueeze(-2) * scale).flatten(-2)], -1))  # type: ignore[no-any-return]
+        each = functional.linear(out, weight.unflatten(1, (count, -1)).transpose(0, 1).flatten(0, 1))
+        found: Tensor = x + (scale.mT @ each.unflatten(-1, (count, weight.shape[0]))).squeeze(-2)
+        for step in steps[1:]:
+            found = step(found)
+        return found
 
     def _scales(self, pattern: Pattern, dtype: torch.dtype) -> Tensor:
         """Return the scales of nodes (nodes, scalers, 1), which are computed once for each graph, unless they are learnt."""
@@ -211,112 +217,90 @@ class PNAConv(_Layer):
         return total
 
 
-def beside(parts: list[Tensor], width: int) -> Tensor:
-    """Return aggregations (rows, heads * width) side by side in each head: (rows, heads, parts * width)."""
-    return torch.stack([part.unflatten(1, (-1, width)) for part in parts], 2).flatten(2)
+def beside(parts: Any, dim: int = -1) -> Tensor:
+    """Return tensors side by side."""
+    return parts[0] if len(parts) == 1 else torch.cat(parts, dim)
+
+
+def of_towers(x: Tensor) -> Any:
+    """Return what each tower has, (nodes, members, width), of x (nodes, members, towers, width)."""
+    return x.unbind(2) if x.shape[2] > 1 else [x.squeeze(2)]
 
 
 class _Aggregated(Step):
-    """The aggregations of u_j + v_i + e_ij, where v_i, the same for all edges of a node, comes after them, side by side: (rows, heads, aggregators * width).
-    Without e there are two passes over the edges, a mean of u and its squares and a maximum of u and -u."""
+    """The aggregations of u_j + e_ij, or of one of the two, and of v_i, the same for all edges of a node, which comes after them, side by side: (rows, heads,
+    aggregators * width). The mean, the variance about it and each extreme are a pass over the edges."""
 
     def __init__(self, pattern: Pattern, names: list[str], width: int):
         self.pattern, self.names, self.width = pattern, names, width
         self.first, self.second = bool({"sum", "mean", "var", "std"} & set(names)), bool({"var", "std"} & set(names))
         self.extremes = [name for name in ("max", "min") if name in names]
 
-    def plainly(self, *operands: Any) -> Tensor:
-        u, v, e = (*operands, None)[:3]
-        m, edges = _Sums(self.pattern, u, e, set(self.names)), of_rows(self.pattern, v)
-        later = v * edges.clamp(max=1)
-        added = {"sum": v * edges, "mean": later, "max": later, "min": later}
-        found = [m.of(name) + added[name] if name in added else m.of(name) for name in self.names]
-        if not added.keys() & set(self.names):
-            found[0] = found[0] + 0.0 * later  # so that all parameters have gradients
-        return beside(found, self.width)
+    @staticmethod
+    def _message(u: Optional[Tensor], e: Optional[Tensor]) -> tuple[str, str]:
+        """Return the operation of a message, and the same as an expression."""
+        return ("copy_u", "u") if e is None else ("copy_e", "e") if u is None else ("add", "(u + e)")
 
-    def _parts(self, x: Tensor, second: Any, pieces: int) -> Tensor:
-        """Return x, and beside it what second(x, out) writes, if there are two pieces."""
-        if pieces == 1:
-            return x
-        made = x.new_empty(x.shape[0], 2 * x.shape[1])
-        made[:, :x.shape[1]] = x
-        second(x, out=made[:, x.shape[1]:])
-        return made
+    def plainly(self, *operands: Any) -> Tensor:
+        (u, v, e), edges = operands, counts(self.pattern, next(x for x in operands if x is not None).dtype)
+        op, m = self._message(u, e)
+        found = {name: message(self.pattern, op, u, e, name) for name in [*["mean"] * self.first, *self.extremes]}
+        if self.second:
+            found["var"] = message(self.pattern, f"{m} * {m}", u, e, "mean") - found["mean"].square()
+            found["std"] = deviation_of(found["var"])
+        if v is not None:
+            later = v * edges.clamp(max=1)
+            found.update({name: found[name] + (0.0 if name in ("var", "std") else 1.0) * later for name in found})  # so that all parameters have gradients
+        if "sum" in self.names:
+            found["sum"] = found["mean"] * edges
+        return torch.stack([found[name].unflatten(1, (-1, self.width)) for name in self.names], 2).flatten(2)
 
     def run(self, known: Any, *operands: Any) -> tuple[Tensor, tuple]:
-        u, v = operands
-        edges, some = numbers_of_edges(self.pattern, v.dtype)
-        rows, size = v.shape
-        out = v.new_empty(rows, size // self.width, len(self.names), self.width)
-        mean = squares = most = least = argument = None
-        if self.first:
-            mean = reduced(known, OPS["copy_u"], "mean", self._parts(u, lambda x, out: torch.mul(x, x, out=out), 1 + self.second))[0]
-            mean, squares = mean.split(size, 1) if self.second else (mean, None)
-        if self.extremes:
-            given = torch.neg(u) if self.extremes == ["min"] else self._parts(u, torch.neg, len(self.extremes))
-            found, argument = reduced(known, OPS["copy_u"], "max", given, keep=True)
-            most, least = found[:, :size], found[:, -size:]
-        v = torch.mul(v, some)
-        shown = [None if x is None else x.unflatten(1, (-1, self.width)) for x in (mean, squares, most, least, v)]
-        mean_of, squares_of, most, least, v = shown
+        u, v, e = operands
+        op, m = self._message(u, e)
+        mean = reduced(known, OPS[op], "mean", u, e)[0] if self.first else None
+        variance = reduced(known, text_number(f"({m} - v) * ({m} - v)"), "mean", u, e, mean)[0] if self.second else None
+        extremes = {name: reduced(known, OPS[op], name, u, e, keep=True) for name in self.extremes}
+        like = e if u is None else u
+        edges, some = numbers_of_edges(self.pattern, like.dtype)
+        out = like.new_empty(self.pattern.rows, like.shape[1] // self.width, len(self.names), self.width)
+        later = None if v is None else torch.mul(v, some).unflatten(1, (-1, self.width))
         for place, name in enumerate(self.names):
-            own = out[:, :, place]
-            if name in ("var", "std"):
-                torch.addcmul(squares_of, mean_of, mean_of, value=-1, out=own)
-                if name == "std":
-                    functional.threshold_(own, LEAST, 0.0).sqrt_()
-            elif name == "min":
-                torch.sub(v, least, out=own)
+            own, found = out[:, :, place], variance if name in ("var", "std") else extremes[name][0] if name in extremes else mean
+            found = found.unflatten(1, (-1, self.width))  # type: ignore[union-attr]
+            if name == "std":
+                torch.sqrt(functional.threshold(found, LEAST, 0.0), out=own)
+            elif name == "var" or later is None:
+                own.copy_(found)
             else:
-                torch.add(most if name == "max" else mean_of, v, out=own)
-                if name == "sum":
-                    own.mul_(edges.unsqueeze(1))
-        return out.flatten(2), (mean, argument, out if "std" in self.names else None)
+                torch.add(found, later, out=own)
+            if name == "sum":
+                own.mul_(edges.unsqueeze(1))
+        return out.flatten(2), (mean if self.second else None, out if "std" in self.names else None, *(argument for _, argument in extremes.values()))
 
     def back(self, known: Any, grad: Tensor, operands: tuple, kept: tuple, wanted: list[bool]) -> tuple:
-        (u, _), (mean, argument, out), size = operands, kept, operands[0].shape[1]
-        edges, some = numbers_of_edges(self.pattern, grad.dtype)
-        parts = {name: [grad.view(grad.shape[0], grad.shape[1], len(self.names), self.width)[:, :, place] for place, one in enumerate(self.names) if one == name] for name in self.names}
-        of = {name: total(list(each)) for name, each in parts.items()}  # names may be given twice
+        (u, _, e), (mean, out, *arguments) = operands, kept
+        (op, m), (edges, some) = self._message(u, e), numbers_of_edges(self.pattern, grad.dtype)
+        parts, made = grad.view(grad.shape[0], grad.shape[1], len(self.names), self.width).unbind(2), []
+        of: dict[str, Any] = {name: total([part for part, one in zip(parts, self.names) if one == name]) for name in self.names}  # names may be given twice
         if "sum" in of:
             of["sum"] = of["sum"] * edges.unsqueeze(1)
-        of_means = total([of[name] for name in ("sum", "mean") if name in of])
-        du = dv = None
-        if wanted[0] and self.first:
-            du = self._through_means(known, u, mean, of_means, of, out)
-        if wanted[0] and self.extremes:
-            both = grad.new_empty(grad.shape[0], len(self.extremes) * size)
-            for place, name in enumerate(self.extremes):
-                part = both[:, place * size:(place + 1) * size].unflatten(1, (-1, self.width))
-                part.copy_(of[name]) if name == "max" else torch.neg(of[name], out=part)
-            found = gradients(known, both, OPS["copy_u"], "max", None, argument=argument)[0]
-            for place, name in enumerate(self.extremes):
-                part = found[:, place * size:(place + 1) * size]
-                du = (part if name == "max" else -part) if du is None else du.add_(part, alpha=1 if name == "max" else -1)
-        if wanted[1]:
-            dv = total([x for x in (of_means, *map(of.get, self.extremes)) if x is not None])
-            dv = torch.zeros_like(u[:1]).expand(grad.shape[0], -1) if dv is None else dv.flatten(1) * some
-        return du, dv
-
-    def _through_means(self, known: Any, u: Tensor, mean: Tensor, of_means: Optional[Tensor], of: dict[str, Tensor], out: Optional[Tensor]) -> Tensor:
-        """Return the gradient by u of means, variances and deviations."""
-        rows, size = mean.shape
-        of_squares: Any = of.get("var")
-        if "std" in of and out is not None:
+        if "var" in of:
+            of["var"] = of["var"] * 2
+        if out is not None:
             deviation = out[:, :, self.names.index("std")]
-            own = (of["std"] / deviation).masked_fill_(deviation == 0, 0.0).mul_(0.5)
-            of_squares = own if of_squares is None else own.add_(of_squares)
-        if of_squares is None:
-            assert of_means is not None
-            return gradients(known, of_means.flatten(1).contiguous(), OPS["copy_u"], "mean", None)[0]  # type: ignore[no-any-return]
-        both = mean.new_empty(rows, 2 * size)
-        first, second = (half.unflatten(1, (-1, self.width)) for half in both.split(size, 1))
-        second.copy_(of_squares)
-        shown = mean.unflatten(1, (-1, self.width))
-        torch.mul(shown, of_squares, out=first).mul_(-2) if of_means is None else torch.addcmul(of_means, shown, of_squares, value=-2, out=first)
-        found = gradients(known, both, OPS["copy_u"], "mean", None)[0]
-        return torch.addcmul(found[:, :size], u, found[:, size:], value=2)
+            of["std"] = torch.ops.aten.threshold_backward(of["std"] / deviation, deviation, 0.0)  # 0 where the deviation is
+        of_means, of_squares = (total([of[name] for name in names if name in of]) for names in (("sum", "mean"), ("var", "std")))
+        for own, number, reduce, row, argument in ((of_means, OPS[op], "mean", None, None),
+                                                   (of_squares, text_number(f"({m} - v) * ({m} - v) / 2") if self.second else 0, "mean", mean, None),
+                                                   *((of[name], OPS[op], name, None, argument) for name, argument in zip(self.extremes, arguments))):
+            if own is not None and (wanted[0] or wanted[2]):
+                made.append(gradients(known, own.flatten(1), number, reduce, u, e, row, argument, (wanted[0], wanted[2], False))[:2])
+        du, de = (None if each[0] is None else functools.reduce(Tensor.add_, each) for each in zip(*made)) if made else (None, None)
+        dv = total([x for x in (of_means, *map(of.get, self.extremes)) if x is not None]) if wanted[1] else None
+        if wanted[1]:
+            dv = torch.zeros_like(u[:1]).expand(grad.shape[0], -1) if dv is None else dv.flatten(1) * some
+        return du, dv, de
 
 
 def total(given: list[Tensor]) -> Any:
@@ -327,43 +311,3 @@ def total(given: list[Tensor]) -> Any:
 def numbers_of_edges(pattern: Pattern, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
     """Return the number of edges of each row, and 1 where there are some, (rows, 1)."""
     return remembered(pattern, ("numbers of edges", dtype), lambda: (counts(pattern, dtype), counts(pattern, dtype).clamp(max=1)))
-
-
-class _Sums:
-    """Aggregations of u_j + e_ij, or of one of them if the other is None, in few passes over the edges."""
-
-    def __init__(self, pattern: Pattern, u: Optional[Tensor], e: Optional[Tensor], names: set[str]):
-        self.pattern, self.u, self.e = pattern, u, e
-        self.op = "add" if u is not None and e is not None else "copy_u" if e is None else "copy_e"
-        self.known: dict[str, Tensor] = {}
-        first, second = bool(names & {"sum", "mean", "var", "std"}), bool(names & {"var", "std"})
-        if self.op == "add":
-            wanted = (["mean"] if first else []) + [name for name in ("max", "min") if name in names]
-            self.known.update({name: message(pattern, "add", u, e, name) for name in wanted})
-            if second:
-                self.known["squares"] = message(pattern, "(u + e) * (u + e)", u, e, "mean")
-            return
-        x = e if u is None else u
-        assert x is not None
-        if first:
-            self._take("mean", {"mean": x, **({"squares": x * x} if second else {})})
-        self._take("max", {**({"max": x} if "max" in names else {}), **({"min": -x} if "min" in names else {})})
-
-    def _take(self, reduce: str, parts: dict[str, Tensor]) -> None:
-        """Reduce parts side by side, in one pass."""
-        if not parts:
-            return
-        together = next(iter(parts.values())) if len(parts) == 1 else torch.cat(list(parts.values()), 1)
-        of_nodes = self.op == "copy_u"
-        out = message(self.pattern, self.op, together if of_nodes else None, None if of_nodes else together, reduce)
-        self.known.update(zip(parts, out.chunk(len(parts), 1)))
-
-    def of(self, name: str) -> Tensor:
-        if name in ("mean", "max"):
-            return self.known[name]
-        if name == "min":
-            return self.known["min"] if self.op == "add" else -self.known["min"]
-        if name == "sum":
-            return self.known["mean"] * counts(self.pattern, self.known["mean"].dtype)
-        variance = self.known["squares"] - self.known["mean"].square()
-        return variance if name == "var" else deviation_of(variance)
