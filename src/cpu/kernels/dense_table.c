@@ -7,6 +7,7 @@
 #include "cpu/kernels/dense_elements.h"
 #include "cpu/kernels/dense_products.h"
 #include "cpu/kernels/dense_sums.h"
+#include "cpu/kernels/expression.h"
 
 extern const tamis_cpu_dense TAMIS_DENSE_TABLE;
 
@@ -23,4 +24,5 @@ const tamis_cpu_dense TAMIS_DENSE_TABLE = {
     .gram = gram_range,
     .gram_finish = gram_finish,
     .cross = cross_block,
+    .program = program_results,
 };

@@ -16,6 +16,7 @@
 #define SQRT(x)   sqrt(x)
 #define FLOOR(x)  floor(x)
 #define POW(x, y) pow(x, y)
+#define QUOTIENT(x, y) ((x) / (y))
 typedef struct text_results {
     real p, by_x, by_s;
 } text_results;
