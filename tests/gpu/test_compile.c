@@ -58,7 +58,8 @@ static const struct allowed {
      "what functions that are called get of a thread's numbers, seldom; by mma, K and L of 128 beside scores"},
     {"backward_wide.cu", 500, "what functions that are called get of a thread's numbers, seldom"},
     {"fused_narrow.cu", 500, "what functions that are called get of a thread's numbers, seldom"},
-    {"fused_large.cu", 500, "the same; and what is known ahead of the loop, beside results of more than 128 columns"},
+    {"fused_large.cu", 600,
+     "the same; and what is known ahead of the loop, beside results of more than 128 columns or arrays of a text"},
     {"fused_wgmma.cu", 200, "rows of D of more than 64 columns, beside scores"},
     {"cusddmm_sm.simt", 40, "saved around exp, of 64-bit indices"},
     {"cusddmm_l2.simt", 8, "saved around exp, where a group of 512 leaves 40 registers"},
@@ -144,6 +145,28 @@ static void be_sure(instance *x) {
     x->keep_softmax = false;
 }
 
+/* Scores that are texts: a soft cap, and places with arrays. */
+static void prepare_texts(instance x) {
+    static const char *const texts[] = {"softmax(tanh(x * 0.125 / cap) * cap)",
+                                        "softmax(where(j <= i, x * row.b, log(0)) + col.c + head.g * (h + s))"};
+    static const tamis_edge_number cap = {"cap", 30};
+    if (x.operation != TAMIS_OP_FUSED || strcmp(x.algorithm->description.name, "gpu-tensor") != 0) return;
+    for (int t = 0; t < 2 && x.type != TAMIS_F64; t++) {
+        tamis_options o = TAMIS_OPTIONS_INIT;
+        tamis_edge_text *text;
+        o.edge = TAMIS_EDGE_TEXT;
+        o.edge_text = texts[t];
+        o.edge_numbers = &cap;
+        o.edge_number_count = 1;
+        works(tamis_edge_text_make(&o, &text));
+        x.edge = TAMIS_EDGE_SOFTMAX;
+        x.text = text;
+        x.has_values = t == 1 && x.type == TAMIS_F32;
+        prepare(&x);
+        tamis_release(text);
+    }
+}
+
 /* Other patterns may have other kernels. */
 static bool has_other_kernels(const instance *x) {
     if (x->type == TAMIS_F32) return x->operation == TAMIS_OP_SDDMM;
@@ -169,12 +192,14 @@ static void ask_methods(fake_device *device, int share, int draws, uint64_t seed
                                                    (tamis_type)type, instance_widths[w], &random);
                         if (w == always && operation != TAMIS_OP_SPMM) be_sure(&x);
                         prepare(&x);
+                        if (w == always) prepare_texts(x);
                         if (w != always || !has_other_kernels(&x)) continue;
                         if (type == TAMIS_F32) x.math = x.math == TAMIS_MATH_TF32 ? TAMIS_MATH_EXACT : TAMIS_MATH_TF32;
                         prepare(&x);
                         for (int which = 0; which < INSTANCE_PATTERNS; which++) {
                             instance_set_pattern(&x, (instance_pattern)which);
                             prepare(&x);
+                            prepare_texts(x);
                         }
                         if (operation == TAMIS_OP_FUSED) continue;
                         x.unsorted = true;

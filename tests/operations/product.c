@@ -57,9 +57,16 @@ static void draw_text(operation_case *c, tamis_options *o, product_kind kind) {
         "softmax(where(abs(i - j) < 9, x * row.b + col.c * s, log(0)))",
         "softmax(gelu(x) * s)",
         "softmax(x / cap)",
+        "softmax(where(j <= i, tanh(x / cap) * cap, log(0)))",
+        "softmax(x - pow(2, -h) * abs(i - j) * 0.125)",
+        "softmax(x * row.b + head.g * where(abs(i - j) < 4, col.c, 0.5) + s)",
+        "softmax(max(x, slope * x) - 0.01 * j + late)",
     };
-    enum { TEXTS = sizeof texts / sizeof *texts, SOFTMAX = 5 };
-    o->edge_text = texts[operation_below(c, kind == PRODUCT_EDGE ? TEXTS - SOFTMAX : TEXTS)];
+    enum { TEXTS = sizeof texts / sizeof *texts, SOFTMAX = 9 };
+    if (kind == PRODUCT_SCORES)
+        o->edge_text = texts[TEXTS - SOFTMAX + operation_pick(c, SOFTMAX)];
+    else
+        o->edge_text = texts[operation_below(c, kind == PRODUCT_EDGE ? TEXTS - SOFTMAX : TEXTS)];
     o->edge_numbers = numbers;
     o->edge_number_count = sizeof numbers / sizeof *numbers - (strstr(o->edge_text, "late") == NULL);
 }
@@ -70,8 +77,9 @@ static tamis_edge edge_of(int64_t number) { return number == TAMIS_EDGE_COUNT ? 
 static void draw_options(operation_case *c, product *x) {
     static const tamis_execution execution = TAMIS_EXECUTION_INIT;
     static const double betas[] = {0, 0, -0.5, 1};
-    const tamis_edge edge =
-        x->operation == TAMIS_OP_SPMM ? TAMIS_EDGE_SCALE : edge_of(operation_pick(c, TAMIS_EDGE_COUNT + 1));
+    const tamis_edge edge = x->operation == TAMIS_OP_SPMM ? TAMIS_EDGE_SCALE
+                            : x->kind == PRODUCT_SCORES   ? TAMIS_EDGE_TEXT
+                                                          : edge_of(operation_pick(c, TAMIS_EDGE_COUNT + 1));
     x->call = (test_call){with_edge(edge), execution};
     x->call.options.edge_scale = edge == TAMIS_EDGE_LEAKY_RELU ? -1.25 : 0.4;
     x->call.options.edge_slope = 0.25;
@@ -189,7 +197,9 @@ void product_draw(operation_case *c, product_kind kind) {
     problem_options *const o = &x->p.options;
     const bool gradients = kind == PRODUCT_WITH_GRADIENTS;
     x->kind = kind;
-    x->operation = kind == PRODUCT_EDGE ? TAMIS_OP_SDDMM : (tamis_operation)operation_pick(c, 3);
+    x->operation = kind == PRODUCT_EDGE     ? TAMIS_OP_SDDMM
+                   : kind == PRODUCT_SCORES ? TAMIS_OP_FUSED
+                                            : (tamis_operation)operation_pick(c, 3);
     const bool sddmm = x->operation == TAMIS_OP_SDDMM, spmm = x->operation == TAMIS_OP_SPMM;
     operation_says(c, "%s, ", tamis_operation_name(x->operation));
     c->transpose = !sddmm && operation_once_in(c, 3);

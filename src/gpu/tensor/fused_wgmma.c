@@ -50,13 +50,19 @@ static int64_t longest(const tamis_problem *p, const fused_state *s) { /* row le
 static int64_t tiled_rows(const tamis_problem *p) { return tamis_gpu_round_up(p->rows, SIDE); }
 static int64_t filled(const tamis_problem *p) { return tamis_gpu_round_up(p->cols, SIDE); }
 
+/* A text's steps are compiled for each of a thread's 32 or 64 scores; its entries' arrays are not at hand. */
+static bool takes_text(const tamis_edge_text *text) {
+    enum { STEPS_MOST = 48 };
+    return !text || (text->value.count <= STEPS_MOST && !tamis_edge_text_reads(text, TAMIS_STEP_ENTRY));
+}
+
 bool tamis_fused_wgmma_takes(const tamis_problem *problem) {
     const bool longest = is_narrow(problem) && tamis_tensor_of(problem->device).form == TAMIS_TENSOR_WGMMA;
     const int64_t most = (longest ? 4 : 2) * BLOCK;
     /* narrow cells keep columns and rows in 32 bits */
     if (is_narrow(problem) && (problem->rows > UINT32_MAX || problem->cols > UINT32_MAX)) return false;
-    return problem->edge == TAMIS_EDGE_SOFTMAX && problem->inner > 0 && problem->inner <= most && problem->width > 0 &&
-           problem->width <= most && problem->nnz > 0;
+    return problem->edge == TAMIS_EDGE_SOFTMAX && takes_text(problem->edge_constants.text) && problem->inner > 0 &&
+           problem->inner <= most && problem->width > 0 && problem->width <= most && problem->nnz > 0;
 }
 
 double tamis_fused_wgmma_cells(const tamis_problem *p) {
@@ -76,17 +82,31 @@ static double large_cells(const tamis_problem *p) {
                 tamis_gpu_cells_about(p, LARGE_ROWS) * LARGE_ROWS / (double)large_side(p) + panels / 2);
 }
 
-/* Picoseconds of all cells. */
-static double cells_ps(const tamis_problem *p, const tamis_gpu_fitted_attention *f, double cells) {
+/* Picoseconds of a text's instructions in a cell of 64 x 64: a multiprocessor issues 128 at a time. It is derived, not
+   measured. */
+static double text_ps(const tamis_problem *p) {
+    enum { FUNCTION = 12 /* instructions */ };
+    const double instruction_ps = 140;
+    const tamis_edge_text *const text = p->edge_constants.text;
+    double ps = 0;
+    for (int t = 0; text && t < text->value.count; t++)
+        if (text->value.steps[t].kind >= TAMIS_STEP_LEAVES)
+            ps += instruction_ps * (text->value.steps[t].kind >= TAMIS_STEP_POW ? FUNCTION : 1);
+    return ps;
+}
+
+/* Picoseconds of all cells; each has as many scores as `of` cells of 64 x 64. */
+static double cells_ps(const tamis_problem *p, const tamis_gpu_fitted_attention *f, double cells, double of) {
     const double columns = (double)(tamis_gpu_round_up(p->inner, 16) + tamis_gpu_round_up(p->width, 16));
-    return cells * (f->cell_ps + f->column_ps * columns) * (tamis_gpu_cells_align(p) ? 1 : f->gathered);
+    return cells * (f->cell_ps + f->column_ps * columns + of * text_ps(p)) *
+           (tamis_gpu_cells_align(p) ? 1 : f->gathered);
 }
 static double large_ps(const tamis_problem *p) {
     const double squares = large_cells(p) * (double)large_side(p) / LARGE_ROWS; /* cells of 128 x 128 */
-    return cells_ps(p, &tamis_gpu_fitted_for(p)->fused_large, squares);
+    return cells_ps(p, &tamis_gpu_fitted_for(p)->fused_large, squares, 4);
 }
 static double narrow_ps(const tamis_problem *p) {
-    return cells_ps(p, &tamis_gpu_fitted_for(p)->fused_narrow, tamis_fused_wgmma_cells(p));
+    return cells_ps(p, &tamis_gpu_fitted_for(p)->fused_narrow, tamis_fused_wgmma_cells(p), 1);
 }
 
 static bool is_large(const tamis_problem *p) {
@@ -113,7 +133,7 @@ double tamis_fused_wgmma_seconds(const tamis_problem *p, double *cells) {
     const int64_t panels = tamis_gpu_round_up(p->rows, SIDE) / SIDE;
     const double gathered = tamis_gpu_cells_align(p) ? 1 : f->fused_wgmma.gathered;
     const double cell =
-        f->fused_wgmma.cell_ps + f->fused_wgmma.inner_column_ps * inner + f->fused_wgmma.column_ps * width;
+        f->fused_wgmma.cell_ps + f->fused_wgmma.inner_column_ps * inner + f->fused_wgmma.column_ps * width + text_ps(p);
     const double picoseconds = *cells * cell * gathered * (tamis_splits(p) ? 1 : f->fused_wgmma.highs) +
                                (double)panels * f->fused_wgmma.panel_ps;
     return tamis_gpu_streamed(p, split) + tamis_gpu_filling(p, tamis_tensor_issue(p, picoseconds)) +
@@ -339,4 +359,5 @@ const tamis_gpu_method tamis_fused_wgmma = {.name = "gpu-tensor",
                                             .execute = execute,
                                             .state_bytes = sizeof(fused_state),
                                             .batches = true,
-                                            .keeps = true};
+                                            .keeps = true,
+                                            .texts = true};
