@@ -76,7 +76,7 @@ static tamis_status prepare_edge(tamis_prepared *p) {
     const bool places = p->method->texts && text;
     if ((p->problem.edge != TAMIS_EDGE_TEXT && !places) || p->problem.operation == TAMIS_OP_SPMM) return TAMIS_OK;
     char *declarations;
-    TRY(tamis_edge_text_declare(&text->value, text->scalars, &declarations));
+    TRY(tamis_edge_text_declare(p->method->slopes ? &text->all : &text->value, text->scalars, &declarations));
     const tamis_status status = tamis_gpu_edge_code(declarations, places, &p->edge_code);
     tamis_release(declarations);
     return status;

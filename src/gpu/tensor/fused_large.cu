@@ -233,7 +233,7 @@ FUNCTION void multiply_cells(const problem &p, const cell_run &run, const shared
         PRODUCTS_PIN(x, SCORES);
         release_scores(view, shared, c + 1 == stop, lane);
 #if SCORES_ARE_TEXTS
-        text_scores(x, 0, p.text, columns_of(all + c, together[c], lists), all[c].panel * ROWS + item / 32 * 16 + lane / 4, p.rows, lane);
+        text_scores(x, 0, 0, p.text, columns_of(all + c, together[c], lists), all[c].panel * ROWS + item / 32 * 16 + lane / 4, p.rows, lane);
 #endif
         finish_scores(x, p.in_log2, !rises, wanted);
         load_mask(wanted, masks, min(c + 1, last), item);

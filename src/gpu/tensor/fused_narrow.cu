@@ -105,7 +105,7 @@ KERNEL fused_narrow(FUSED_PARAMETERS) {
             copies_commit();
         }
 #if SCORES_ARE_TEXTS
-        text_scores(x, 0, p.text, columns_of(all + c, together[c], lists), panel * ROWS + row_in, rows, lane);
+        text_scores(x, 0, 0, p.text, columns_of(all + c, together[c], lists), panel * ROWS + row_in, rows, lane);
 #endif
         finish_scores(x, p.in_log2, !rises, &wanted);
         uint32 factors[SCORES / 2];

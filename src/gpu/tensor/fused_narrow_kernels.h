@@ -70,7 +70,7 @@ FUNCTION float plain_result(const problem &p, int64 row, int64 column, float mos
         const int64 other = (int64)p.columns[t];
         float x = plain_dot(p.a + row * p.a_stride, p.b + other * p.b_stride, p.inner);
 #if SCORES_ARE_TEXTS
-        x = text_score(p.text, x, 1, row, other);
+        x = text_score(p.text, x, 1, row, other).p;
 #endif
         result = fmaf(exp2f(fmaf(x, p.in_log2, -most)), real_of(p.d[other * p.d_stride + column]), result);
     }

@@ -84,7 +84,7 @@ static double large_cells(const tamis_problem *p) {
 
 /* Picoseconds of a text's instructions in a cell of 64 x 64: a multiprocessor issues 128 at a time. It is derived, not
    measured. */
-static double text_ps(const tamis_problem *p) {
+double tamis_gpu_text_ps(const tamis_problem *p) {
     enum { FUNCTION = 12 /* instructions */ };
     const double instruction_ps = 140;
     const tamis_edge_text *const text = p->edge_constants.text;
@@ -98,7 +98,7 @@ static double text_ps(const tamis_problem *p) {
 /* Picoseconds of all cells; each has as many scores as `of` cells of 64 x 64. */
 static double cells_ps(const tamis_problem *p, const tamis_gpu_fitted_attention *f, double cells, double of) {
     const double columns = (double)(tamis_gpu_round_up(p->inner, 16) + tamis_gpu_round_up(p->width, 16));
-    return cells * (f->cell_ps + f->column_ps * columns + of * text_ps(p)) *
+    return cells * (f->cell_ps + f->column_ps * columns + of * tamis_gpu_text_ps(p)) *
            (tamis_gpu_cells_align(p) ? 1 : f->gathered);
 }
 static double large_ps(const tamis_problem *p) {
@@ -132,8 +132,8 @@ double tamis_fused_wgmma_seconds(const tamis_problem *p, double *cells) {
     const double split = bytes * ((double)(p->rows + p->cols) * inner + (double)p->cols * width);
     const int64_t panels = tamis_gpu_round_up(p->rows, SIDE) / SIDE;
     const double gathered = tamis_gpu_cells_align(p) ? 1 : f->fused_wgmma.gathered;
-    const double cell =
-        f->fused_wgmma.cell_ps + f->fused_wgmma.inner_column_ps * inner + f->fused_wgmma.column_ps * width + text_ps(p);
+    const double cell = f->fused_wgmma.cell_ps + f->fused_wgmma.inner_column_ps * inner +
+                        f->fused_wgmma.column_ps * width + tamis_gpu_text_ps(p);
     const double picoseconds = *cells * cell * gathered * (tamis_splits(p) ? 1 : f->fused_wgmma.highs) +
                                (double)panels * f->fused_wgmma.panel_ps;
     return tamis_gpu_streamed(p, split) + tamis_gpu_filling(p, tamis_tensor_issue(p, picoseconds)) +

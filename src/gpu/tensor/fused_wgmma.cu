@@ -309,7 +309,7 @@ FUNCTION void take_texts(float *sum, const operands &p, int c, uint32 wanted, co
                          const cell_notes *noted, int row_in, int lane) {
     float s[32];
     if (HAS_VALUES) load_values(s, p, wanted, row_masks, firsts, row_in, lane);
-    text_scores(sum, HAS_VALUES ? s : 0, p.text, columns_of(&noted->cell, p.together[c], p.lists),
+    text_scores(sum, 0, HAS_VALUES ? s : 0, p.text, columns_of(&noted->cell, p.together[c], p.lists),
                 noted->cell.panel * SIDE + row_in, p.rows, lane);
 #pragma unroll
     for (int i = 0; i < 32; i++) sum[i] *= LOG2_E;

@@ -66,7 +66,7 @@ FUNCTION float plain_product(const operands &p, int64 row, int64 t) {
 FUNCTION float plain_score(const operands &p, int64 row, int64 t) {
     const float x = plain_product(p, row, t);
 #if SCORES_ARE_TEXTS
-    return text_score(p.text, x, HAS_VALUES ? real_of_value(p.values[t]) : 1, row, (int64)p.columns[t]);
+    return text_score(p.text, x, HAS_VALUES ? real_of_value(p.values[t]) : 1, row, (int64)p.columns[t]).p;
 #else
     return HAS_VALUES ? p.scale * x + real_of_value(p.values[t]) : p.scale * x;
 #endif

@@ -1,6 +1,7 @@
 /*
  * Scores that are texts (dialect/texts.h) in cells of attention: what takes the place of scale times a product. Without
- * a text nothing of this is compiled. Included after cell_kernels.h; SIDE is defined.
+ * a text nothing of this is compiled. Included after cell_kernels.h; SIDE is defined, and BY_COLUMNS if a panel's own
+ * rows may be columns of S.
  */
 #if defined(EDGE_TEXT)
 #define SCORES_ARE_TEXTS 1
@@ -22,43 +23,57 @@ FUNCTION cell_columns columns_of(const cell_record *cell, int32 start, const ind
     return {lists + cell->list, start, cell->last};
 }
 
-/* A score anywhere. */
-FUNCTION float text_score(const cell_text &text, float x, float s, int64 row, int64 column) {
-    text_place of_row, of_column;
-    of_row.at = (float)row, of_column.at = (float)column;
-    read_arrays(&of_row, &text.source, OF_ROW, row, 0);
-    read_arrays(&of_column, &text.source, OF_COLUMN, column, 0);
-    return text_at(&text.source, x, s, &of_row, &of_column, &text.member).p;
+#ifndef BY_COLUMNS
+#define BY_COLUMNS 0
+#endif
+#define OF_OWN   (BY_COLUMNS ? OF_COLUMN : OF_ROW)
+#define OF_OTHER (BY_COLUMNS ? OF_ROW : OF_COLUMN)
+
+/* A score of a panel's own row and one of the others, and its derivative by x. */
+FUNCTION text_results score_at(const cell_text &text, float x, float s, const text_place &own,
+                               const text_place &other) {
+    return text_at(&text.source, x, s, BY_COLUMNS ? &other : &own, BY_COLUMNS ? &own : &other, &text.member);
+}
+FUNCTION text_results text_score(const cell_text &text, float x, float s, int64 row, int64 column) {
+    text_place own, other;
+    own.at = (float)row, other.at = (float)column;
+    read_arrays(&own, &text.source, OF_OWN, row, 0);
+    read_arrays(&other, &text.source, OF_OTHER, column, 0);
+    return score_at(text, x, s, own, other);
 }
 
-/* Replaces the products of a thread's two rows, `row` and row + 8, by scores; padding gets scores, too. s:
-   the values of S, NULL: there are none. Column numbers are exact up to 2^24. */
-FUNCTION void text_scores(float *x, const float *s, const cell_text &text, const cell_columns &cell, int64 row,
-                          int64 rows, int lane) {
-    const int own = lane % 4 * 2;
-    const float first = (float)(cell.start + own);
-    text_place of_row[2], of_column[2];
+/* Replaces the products of a thread's two rows, `row` and row + 8, by scores; padding gets scores, too. slopes: the
+   scores' derivatives, NULL: not wanted; s: the values of S, NULL: there are none. Column numbers are exact up to
+   2^24. */
+FUNCTION void text_scores(float *x, float *slopes, const float *s, const cell_text &text, const cell_columns &cell,
+                          int64 row, int64 rows, int lane) {
+    const int first = lane % 4 * 2;
+    const float start = (float)(cell.start + first);
+    text_place own[2], other[2];
 #pragma unroll
     for (int half = 0; half < 2; half++) {
-        of_row[half].at = (float)(row + 8 * half);
-        read_arrays(&of_row[half], &text.source, OF_ROW, min64(row + 8 * half, rows - 1), 0);
+        own[half].at = (float)(row + 8 * half);
+        read_arrays(&own[half], &text.source, OF_OWN, min64(row + 8 * half, rows - 1), 0);
     }
 #pragma unroll
     for (int j = 0; j < SIDE / 8; j++) {
 #pragma unroll
         for (int k = 0; k < 2; k++) {
-            const int at = 8 * j + own + k;
+            const int at = 8 * j + first + k;
             int64 column = min64(cell.start + at, text.cols - 1);
-            of_column[k].at = first + (float)(8 * j + k);
+            other[k].at = start + (float)(8 * j + k);
             if (cell.start < 0) {
                 column = (int64)cell.list[min(at, cell.last)];
-                of_column[k].at = (float)(uint32)column;
+                other[k].at = (float)(uint32)column;
             }
-            read_arrays(&of_column[k], &text.source, OF_COLUMN, column, 0);
+            read_arrays(&other[k], &text.source, OF_OTHER, column, 0);
         }
 #pragma unroll
-        for (int i = 4 * j; i < 4 * j + 4; i++)
-            x[i] = text_at(&text.source, x[i], s ? s[i] : 1, &of_row[i / 2 % 2], &of_column[i % 2], &text.member).p;
+        for (int i = 4 * j; i < 4 * j + 4; i++) {
+            const text_results found = score_at(text, x[i], s ? s[i] : 1, own[i / 2 % 2], other[i % 2]);
+            x[i] = found.p;
+            if (slopes) slopes[i] = found.by_x;
+        }
     }
 }
 
