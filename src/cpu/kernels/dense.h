@@ -29,6 +29,9 @@ typedef struct tamis_cpu_dense {
 
     /* the results of a program for n samples, each step in the type; results[k] is NULL if it is not wanted */
     void (*program)(const tamis_program *program, const tamis_variables *variables, int n, double *const *results);
+
+    /* to[t] = exp(x[t] - less), in fp64 by the table of that; NULL in fp32 */
+    void (*exponentials)(const double *x, double less, int n, double *to);
 } tamis_cpu_dense;
 
 #endif

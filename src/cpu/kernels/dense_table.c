@@ -11,6 +11,13 @@
 
 extern const tamis_cpu_dense TAMIS_DENSE_TABLE;
 
+#if defined(TAMIS_KERNEL_F64)
+static void exponentials(const double *x, double less, int n, double *to) {
+    EACH_VECTOR(
+        n, part_store((char *)(to + t), REAL, tail, vector_exp(part_load((const char *)(x + t), REAL, tail) - less)));
+}
+#endif
+
 const tamis_cpu_dense TAMIS_DENSE_TABLE = {
     .map = map_rows,
     .scale = scale_rows,
@@ -25,4 +32,7 @@ const tamis_cpu_dense TAMIS_DENSE_TABLE = {
     .gram_finish = gram_finish,
     .cross = cross_block,
     .program = program_results,
+#if defined(TAMIS_KERNEL_F64)
+    .exponentials = exponentials,
+#endif
 };
