@@ -251,12 +251,13 @@ static tamis_status make(tamis_gradient *g, const tamis_sparse *S, const tamis_o
         TRY(take_patterns(g));
         const tamis_whole_request request = {.device = g->device,
                                              .options = &g->options,
+                                             .text = g->edge_text,
                                              .T = &g->T,
                                              .U = &g->U,
                                              .has_values = has_values(g),
                                              .partial = g->partial,
                                              .algorithm = g->options.algorithm};
-        if (!g->edge_text) TRY(tamis_whole_gradient_make(&request, &g->whole));
+        TRY(tamis_whole_gradient_make(&request, &g->whole));
         if (!g->whole) TRY(make_steps(g));
         if (g->whole) { /* nothing is transposed */
             release_permutation(g, &g->order);

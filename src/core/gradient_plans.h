@@ -58,6 +58,7 @@ static inline bool has_values(const tamis_gradient *g) {
 typedef struct tamis_whole_request {
     const tamis_device *device;
     const tamis_options *options;
+    const tamis_edge_text *text; /* of TAMIS_EDGE_TEXT, else NULL */
     const tamis_sparse *T, *U;
     bool has_values, partial;
     const char *algorithm; /* from the options, or NULL */

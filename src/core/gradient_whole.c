@@ -21,7 +21,7 @@ static bool row_major(const tamis_options *o) {
 
 static tamis_problem problem_of(const tamis_whole_request *r, const tamis_sparse *pattern, tamis_evidence *evidence) {
     const tamis_options *const o = r->options;
-    tamis_problem p = tamis_problem_of(r->device, o, NULL, evidence);
+    tamis_problem p = tamis_problem_of(r->device, o, r->text, evidence);
     p.operation = TAMIS_OP_FUSED;
     p.output_type = o->type;
     p.rows = pattern->rows;
@@ -55,6 +55,7 @@ static tamis_status add_step(const tamis_problem *whole, tamis_operation operati
     tamis_problem step = *whole;
     tamis_choice choice;
     step.operation = operation;
+    step.edge_constants.text = NULL;
     step.edge = operation == TAMIS_OP_SPMM ? TAMIS_EDGE_SCALE : TAMIS_EDGE_MASK;
     step.inner = operation == TAMIS_OP_SPMM ? 0 : columns;
     step.width = operation == TAMIS_OP_SPMM ? columns : 0;

@@ -256,7 +256,8 @@ static tamis_status make(tamis_plan *plan, const tamis_sparse *S, const tamis_op
     start = tamis_clock_seconds(); /* the probe runs once per machine and does not count as set-up */
     plan->pattern = *S;
     if (S->values) plan->problem.value_type = S->value_type;
-    plan->problem.has_values = S->values && tamis_plan_needs_values(plan);
+    plan->problem.has_values = S->values && tamis_plan_needs_values(plan) &&
+                               (!plan->edge_text || tamis_edge_text_reads(plan->edge_text, TAMIS_STEP_S));
     TRY(take_pattern(plan));
     TRY(device->backend->profile(&plan->problem, &plan->evidence));
     TRY(tamis_choose(device->backend, &plan->problem, plan->options.algorithm, once, &plan->choice));

@@ -1,12 +1,14 @@
 /*
- * Edges and their derivatives on the CPU, in double. With a few reads and writes per nonzero, they are memory-bound.
- * Threads take stretches of nonzeros, which depend on nnz only. If a stretch cuts a row of a softmax, the row's parts
- * are merged in order between the two passes. So the result does not depend on the number of threads.
+ * Edges and their derivatives on the CPU, in double; texts by the kernels of the instruction set
+ * (kernels/expression.h). With a few reads and writes per nonzero, they are memory-bound. Threads take stretches of
+ * nonzeros, which depend on nnz only. If a stretch cuts a row of a softmax, the row's parts are merged in order between
+ * the two passes. So the result does not depend on the number of threads.
  */
 #include "cpu/parts.h"
 
 #include <math.h>
 
+#include "base/status.h"
 #include "base/threads.h"
 #include "sparse/element.h"
 #include "sparse/structure.h"
@@ -16,6 +18,7 @@ enum { CHUNK = 256, STRETCH = TAMIS_EDGE_STRETCH, PARTS = TAMIS_EDGE_PARTS };
 /* A run of nonzeros of one member. */
 typedef struct span {
     const tamis_edge_job *job;
+    const tamis_cpu_dense *kernels, *wide; /* of texts, and of fp64 */
     int64_t member, first;
     int count;
 } span;
@@ -150,12 +153,10 @@ static void load_named(double *to, const span *r, int kind, const tamis_edge_arr
 static void run_text(const span *r) {
     const tamis_edge_job *const job = r->job;
     const tamis_edge_text *const text = job->constants.text;
-    double x[CHUNK], s[CHUNK], i[CHUNK], j[CHUNK], dp[CHUNK], p[CHUNK], by_x[CHUNK], by_s[CHUNK];
+    double x[CHUNK], s[CHUNK], i[CHUNK] = {0}, j[CHUNK] = {0}, dp[CHUNK], p[CHUNK], by_x[CHUNK], by_s[CHUNK];
     double named[TAMIS_PROGRAM_ARRAYS][CHUNK];
     const double *arrays[TAMIS_PROGRAM_ARRAYS];
-    const bool narrow = job->type != TAMIS_F64; /* the kernels of products compute in fp32 then */
-    const tamis_variables variables = {x,      s,     i, j, (double)(job->first_member + r->member), text->scalars,
-                                       arrays, narrow};
+    const tamis_variables variables = {x, s, i, j, (double)(job->first_member + r->member), text->scalars, arrays};
     double *const results[TAMIS_PROGRAM_RESULTS] = {p, by_x, by_s};
     const bool derivatives = job->dx.at.base || job->ds.at.base;
     load_or(x, r, &job->x, 0);
@@ -170,11 +171,7 @@ static void run_text(const span *r) {
         if (tamis_edge_text_reads(text, kind)) /* not "where(0, row.b, x)", for which no rows are loaded */
             load_named(named[k], r, kind, &job->named[k], i, j);
     }
-    for (int t = 0; t < r->count && narrow; t++) {
-        if (tamis_edge_text_reads(text, TAMIS_STEP_I)) i[t] = (double)(float)i[t];
-        if (tamis_edge_text_reads(text, TAMIS_STEP_J)) j[t] = (double)(float)j[t];
-    }
-    tamis_program_run(derivatives ? &text->all : &text->value, &variables, r->count, results);
+    r->kernels->program(derivatives ? &text->all : &text->value, &variables, r->count, results);
     for (int t = 0; t < r->count && derivatives; t++) {
         by_x[t] *= job->dp_factor * dp[t];
         by_s[t] *= job->dp_factor * dp[t];
@@ -218,7 +215,7 @@ static double *parts_of(const span *r, bool before) {
 }
 
 typedef struct scores {
-    double y[STRETCH], dp[STRETCH];
+    double y[STRETCH], dp[STRETCH], e[STRETCH];
 } scores;
 
 /* Loads the softmax state that the forward call has kept for row i; returns false if it kept none. */
@@ -245,39 +242,43 @@ static void load_scores(const span *r, scores *x) {
 /* The shift of scores before exp: exponentials of an all-masked row or piece are zeros, not NaN. */
 static double shift_of(double most) { return most == -INFINITY ? 0 : most; }
 
+static void take_exponentials(const span *r, scores *x, piece row, double most) {
+    r->wide->exponentials(x->y + row.begin, shift_of(most), row.end - row.begin, x->e + row.begin);
+}
+
 /* Computes the largest score, the sum of exponentials, and the sum of exponentials times dp. An all-masked piece adds
    nothing. */
-static void sum_piece(const scores *x, piece row, double *part) {
+static void sum_piece(const span *r, scores *x, piece row, double *part) {
     double most = -INFINITY, sum = 0, weighted = 0;
     for (int t = row.begin; t < row.end; t++) most = x->y[t] > most ? x->y[t] : most;
+    take_exponentials(r, x, row, most);
     for (int t = row.begin; t < row.end; t++) {
-        const double e = exp(x->y[t] - shift_of(most));
-        sum += e;
-        weighted += e * x->dp[t];
+        sum += x->e[t];
+        weighted += x->e[t] * x->dp[t];
     }
     part[0] = most, part[1] = sum, part[2] = weighted;
 }
 
 /* The same if the largest score and the sum of exponentials are known. */
-static void weigh_piece(const scores *x, piece row, bool has_dp, double *part) {
+static void weigh_piece(const span *r, scores *x, piece row, double *part) {
     double weighted = 0;
-    const int end = has_dp ? row.end : row.begin;
-    for (int t = row.begin; t < end; t++) weighted += exp(x->y[t] - shift_of(part[0])) * x->dp[t];
+    take_exponentials(r, x, row, part[0]);
+    for (int t = row.begin; t < row.end; t++) weighted += x->e[t] * x->dp[t];
     part[2] = weighted;
 }
 
-/* Turns y into p, and dp into ds. */
+/* Turns y into p, and dp into ds; e: the exponentials. */
 static void finish_piece(scores *x, piece row, const double *part) {
     const double sum = part[1] == 0 ? 1 : part[1], mean = part[2] / sum; /* all masked: zeros */
     for (int t = row.begin; t < row.end; t++) {
-        x->y[t] = exp(x->y[t] - shift_of(part[0])) / sum;
+        x->y[t] = x->e[t] / sum;
         x->dp[t] = x->y[t] * (x->dp[t] - mean);
     }
 }
 
 static void store_piece(const span *r, const scores *x, int begin, int end) {
     const tamis_edge_job *const job = r->job;
-    const span run = {job, r->member, r->first + begin, end - begin};
+    const span run = {job, r->kernels, r->wide, r->member, r->first + begin, end - begin};
     store(x->y + begin, &run, &job->p, job->p_factor, job->p_keep);
     store(x->dp + begin, &run, &job->dx, job->constants.scale, 0);
     store(x->dp + begin, &run, &job->ds, 1, job->ds_keep);
@@ -292,9 +293,9 @@ static void begin_stretch(const span *r, scores *x) {
         const piece row = piece_of(r, i);
         double part[PARTS], *const kept = row.before || row.after ? parts_of(r, row.before) : part;
         if (kept_of(r, i, kept))
-            weigh_piece(x, row, r->job->dp.at.base != NULL, kept);
+            weigh_piece(r, x, row, kept);
         else
-            sum_piece(x, row, kept);
+            sum_piece(r, x, row, kept);
         if (kept == part)
             finish_piece(x, row, part);
         else if (row.before)
@@ -311,22 +312,30 @@ static void end_stretch(const span *r, scores *x) {
     if (!first.before && !last.after) return;
     load_scores(r, x);
     if (first.before) {
+        take_exponentials(r, x, first, parts_of(r, true)[0]);
         finish_piece(x, first, parts_of(r, true));
         store_piece(r, x, first.begin, first.end);
     }
     if (last.after && !(low == high && first.before)) {
+        take_exponentials(r, x, last, parts_of(r, false)[0]);
         finish_piece(x, last, parts_of(r, false));
         store_piece(r, x, last.begin, last.end);
     }
 }
 
-static void over_stretches(const tamis_edge_job *job, int thread, int threads, void (*each)(const span *r, scores *x)) {
+typedef struct call {
+    const tamis_edge_job *job;
+    const tamis_cpu_dense *kernels, *wide;
+} call;
+
+static void over_stretches(const call *c, int thread, int threads, void (*each)(const span *r, scores *x)) {
+    const tamis_edge_job *const job = c->job;
     const int64_t stretches = tamis_edge_stretches(job->nnz);
     scores x;
     TAMIS_EACH_OF_SHARE(i, stretches * job->batch, threads, thread) {
         const int64_t first = i % stretches * STRETCH;
         const int64_t count = job->nnz - first < STRETCH ? job->nnz - first : STRETCH;
-        each(&(span){job, i / stretches, first, (int)count}, &x);
+        each(&(span){job, c->kernels, c->wide, i / stretches, first, (int)count}, &x);
     }
 }
 
@@ -334,7 +343,8 @@ static void over_stretches(const tamis_edge_job *job, int thread, int threads, v
 static void edge_stretch(const span *r, scores *x) {
     (void)x;
     for (int t = 0; t < r->count; t += CHUNK)
-        run_chunk(&(span){r->job, r->member, r->first + t, r->count - t < CHUNK ? r->count - t : CHUNK});
+        run_chunk(
+            &(span){r->job, r->kernels, r->wide, r->member, r->first + t, r->count - t < CHUNK ? r->count - t : CHUNK});
 }
 
 static void body_edges(void *context, int thread, int threads) {
@@ -353,17 +363,17 @@ static void merge(const tamis_edge_job *job, int64_t member, int64_t first, int6
     const bool known = job->softmax_rows.base != NULL;
     double whole[PARTS] = {-INFINITY, 0, 0};
     for (int64_t s = first; s <= last; s++) {
-        const double *const part = parts_of(&(span){job, member, s * STRETCH, 0}, s > first);
+        const double *const part = parts_of(&(span){job, NULL, NULL, member, s * STRETCH, 0}, s > first);
         whole[0] = part[0] > whole[0] ? part[0] : whole[0];
     }
     for (int64_t s = first; s <= last; s++) {
-        const double *const part = parts_of(&(span){job, member, s * STRETCH, 0}, s > first);
+        const double *const part = parts_of(&(span){job, NULL, NULL, member, s * STRETCH, 0}, s > first);
         const double factor = known ? 1 : exp(part[0] - shift_of(whole[0]));
         whole[1] = known ? part[1] : whole[1] + factor * part[1];
         whole[2] += factor * part[2];
     }
     for (int64_t s = first; s <= last; s++) {
-        double *const part = parts_of(&(span){job, member, s * STRETCH, 0}, s > first);
+        double *const part = parts_of(&(span){job, NULL, NULL, member, s * STRETCH, 0}, s > first);
         for (int k = 0; k < PARTS; k++) part[k] = whole[k];
     }
 }
@@ -388,11 +398,13 @@ static tamis_status ready(const tamis_edge_job *job, bool keep_softmax) {
 }
 
 static tamis_status run(const tamis_edge_job *job) {
-    tamis_edge_job mine = *job;
+    const tamis_cpu_variant *variant;
     const bool softmax = job->edge == TAMIS_EDGE_SOFTMAX;
     const int64_t items = tamis_edge_stretches(job->nnz) * job->batch;
     const int threads = items < job->threads ? (int)items : job->threads;
     if (items == 0) return TAMIS_OK;
+    TRY(tamis_cpu_variant_choose(&variant));
+    call mine = {job, variant->dense[job->type == TAMIS_F64 ? TAMIS_F64 : TAMIS_F32], variant->dense[TAMIS_F64]};
     tamis_threads_run(threads, softmax ? body_begin : body_edges, &mine);
     if (!softmax || tamis_edge_stretches(job->nnz) == 1) return TAMIS_OK; /* no row is cut */
     merge_cut_rows(job);

@@ -6,8 +6,8 @@
  *   name        a word is called, as tanh(a); signs are operators, in the order of `operators` in parse.c
  *   shape, turn how the value depends on one operand, for the oracle's intervals: see below
  *   value       a formula in the operands a, b, c, in the subset that C, vectors of the CPU and the dialect of GPUs
- *               share: + - * /, comparisons, whole numbers, NUMBER(0.5), SELECT(condition, this, otherwise), and
- *               EXP LOG TANH ERF ERFC SQRT FLOOR of one number, POW of two
+ *               share: + - *, comparisons, whole numbers, NUMBER(0.5), SELECT(condition, this, otherwise), and
+ *               EXP LOG TANH ERF ERFC SQRT FLOOR of one number, POW and QUOTIENT of two
  *   derivative  an expression of the language itself, in a, b, c, the value f, and the operands' derivatives da, db, dc
  */
 #ifndef TAMIS_EXPRESSION_FUNCTIONS_H
@@ -26,7 +26,7 @@ enum {
     ROW(ADD,           "+",       2, TAMIS_SHAPE_OWN,    0, a + b,                "da + db")                           \
     ROW(SUBTRACT,      "-",       2, TAMIS_SHAPE_OWN,    0, a - b,                "da - db")                           \
     ROW(MULTIPLY,      "*",       2, TAMIS_SHAPE_OWN,    0, a * b,                "da * b + a * db")                   \
-    ROW(DIVIDE,        "/",       2, TAMIS_SHAPE_OWN,    0, a / b,                "(da - f * db) / b")                 \
+    ROW(DIVIDE,        "/",       2, TAMIS_SHAPE_OWN,    0, QUOTIENT(a, b),       "(da - f * db) / b")                 \
     ROW(NEGATE,        "-",       1, TAMIS_SHAPE_OWN,    0, -a,                   "-da")                               \
     ROW(LESS,          "<",       2, TAMIS_SHAPE_OWN,    0, SELECT(a < b, 1, 0),  "0")                                 \
     ROW(LESS_EQUAL,    "<=",      2, TAMIS_SHAPE_OWN,    0, SELECT(a <= b, 1, 0), "0")                                 \
@@ -44,15 +44,15 @@ enum {
     ROW(EXP,           "exp",     1, TAMIS_SHAPE_RISES,  0, EXP(a),               "f * da")                            \
     ROW(LOG,           "log",     1, TAMIS_SHAPE_RISES,  0, LOG(a),               "da / a")                            \
     ROW(TANH,          "tanh",    1, TAMIS_SHAPE_RISES,  0, TANH(a),              "(1 - f * f) * da")                  \
-    ROW(SIGMOID,       "sigmoid", 1, TAMIS_SHAPE_RISES,  0, 1 / (1 + EXP(-a)),    "f * sigmoid(-a) * da")              \
+    ROW(SIGMOID,       "sigmoid", 1, TAMIS_SHAPE_RISES,  0, QUOTIENT(1, 1 + EXP(-a)), "f * sigmoid(-a) * da")          \
     ROW(ERF,           "erf",     1, TAMIS_SHAPE_RISES,  0, ERF(a),                                                    \
         "1.1283791670955126 * exp(-a * a) * da")                                                                       \
     ROW(SQRT,          "sqrt",    1, TAMIS_SHAPE_RISES,  0, SQRT(a),              "da / (2 * f)")                      \
-    ROW(RSQRT,         "rsqrt",   1, TAMIS_SHAPE_FALLS,  0, 1 / SQRT(a),          "-0.5 * f / a * da")                 \
+    ROW(RSQRT,         "rsqrt",   1, TAMIS_SHAPE_FALLS,  0, QUOTIENT(1, SQRT(a)), "-0.5 * f / a * da")                 \
     ROW(RELU,          "relu",    1, TAMIS_SHAPE_RISES,  0, SELECT(a < 0, 0, a),  "where(a > 0, da, 0)")               \
     ROW(LEAKY_RELU,    "leaky_relu", 2, TAMIS_SHAPE_OWN, 0, SELECT(a < 0, a * b, a),                                   \
         "where(a > 0, da, da * b + a * db)")                                                                           \
-    ROW(SILU,          "silu",    1, TAMIS_SHAPE_VALLEY, -1.2784645427610738, a / (1 + EXP(-a)),                       \
+    ROW(SILU,          "silu",    1, TAMIS_SHAPE_VALLEY, -1.2784645427610738, QUOTIENT(a, 1 + EXP(-a)),                 \
         "sigmoid(a) * (1 + a * sigmoid(-a)) * da")                                                                     \
     ROW(GELU,          "gelu",    1, TAMIS_SHAPE_VALLEY, -0.75179152958226,                                            \
         NUMBER(0.5) * a * ERFC(a * NUMBER(-0.70710678118654752)),                                                      \

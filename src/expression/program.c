@@ -15,6 +15,7 @@
 #define SQRT(x)                            sqrt(x)
 #define FLOOR(x)                           floor(x)
 #define POW(x, y)                          pow(x, y)
+#define QUOTIENT(x, y)                     ((x) / (y))
 
 static const tamis_function functions[] = {
 #define ROW(NAME, name, arity, shape, turn, value, derivative) {name, derivative, arity, shape, turn},
@@ -177,68 +178,4 @@ bool tamis_program_same(const tamis_program *p, const tamis_program *q) {
     for (int t = 0; t < p->count && same; t++) same = same_step(&p->steps[t], &q->steps[t]);
     for (int r = 0; r < p->results && same; r++) same = p->result[r] == q->result[r];
     return same;
-}
-
-/* ------------------------------------------------------------------------------------------ running */
-
-/* Values of an operand: one a sample, or one for all, which has step 0. */
-typedef struct operand {
-    const double *at;
-    int step;
-} operand;
-
-static double constant_of(const tamis_step *step, const tamis_variables *v) {
-    if (step->kind == TAMIS_STEP_SCALAR) return v->scalars[step->of[0]];
-    return step->kind == TAMIS_STEP_H ? v->h : step->number;
-}
-
-/* `to` may be one of the operands. */
-static void call(int kind, double *to, operand at, operand bt, operand ct, int n) {
-    switch (kind) {
-#define ROW(NAME, name, arity, shape, turn, value, derivative)                                                         \
-    case TAMIS_STEP_##NAME:                                                                                            \
-        for (int t = 0; t < n; t++) {                                                                                  \
-            const double a = at.at[t * at.step], b = bt.at[t * bt.step], c = ct.at[t * ct.step];                       \
-            (void)b;                                                                                                   \
-            (void)c;                                                                                                   \
-            to[t] = value;                                                                                             \
-        }                                                                                                              \
-        return;
-        TAMIS_FUNCTIONS(ROW)
-#undef ROW
-    default: return;
-    }
-}
-
-static void round_all(double *x, int n) {
-    for (int t = 0; t < n; t++) x[t] = (double)(float)x[t];
-}
-
-void tamis_program_run(const tamis_program *p, const tamis_variables *variables, int n, double *const *results) {
-    double slots[TAMIS_PROGRAM_SLOTS][TAMIS_PROGRAM_RUN], constants[TAMIS_PROGRAM_CONSTANTS];
-    const double *const leaves[] = {[TAMIS_STEP_X] = variables->x,
-                                    [TAMIS_STEP_S] = variables->s,
-                                    [TAMIS_STEP_I] = variables->i,
-                                    [TAMIS_STEP_J] = variables->j};
-    operand at[TAMIS_PROGRAM_STEPS];
-    for (int t = 0; t < p->count; t++) {
-        const tamis_step *const step = &p->steps[t];
-        if (tamis_step_is_constant(step->kind)) {
-            constants[step->slot] = constant_of(step, variables);
-            if (variables->narrow) round_all(&constants[step->slot], 1);
-            at[t] = (operand){&constants[step->slot], 0};
-        } else if (tamis_step_is_array(step->kind)) {
-            at[t] = (operand){variables->arrays[step->of[0]], 1};
-        } else if (step->kind < TAMIS_STEP_LEAVES) {
-            at[t] = (operand){leaves[step->kind], 1};
-        } else {
-            call(step->kind, slots[step->slot], at[step->of[0]], at[step->of[1]], at[step->of[2]], n);
-            if (variables->narrow) round_all(slots[step->slot], n);
-            at[t] = (operand){slots[step->slot], 1};
-        }
-    }
-    for (int r = 0; r < p->results; r++) {
-        const operand from = at[p->result[r]];
-        for (int t = 0; t < n && results[r]; t++) results[r][t] = from.at[t * from.step];
-    }
 }

@@ -118,10 +118,6 @@ typedef struct tamis_variables {
     double h;
     const double *scalars;
     const double *const *arrays; /* for each named array its numbers of the samples */
-    bool narrow; /* numbers, variables and steps are rounded to fp32, so that comparisons come out as they do there */
 } tamis_variables;
-
-/* Computes the results of n samples, in double or rounded to fp32; results[k] is NULL if it is not wanted. */
-void tamis_program_run(const tamis_program *p, const tamis_variables *variables, int n, double *const *results);
 
 #endif

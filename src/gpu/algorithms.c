@@ -42,7 +42,7 @@ bool tamis_gpu_accepts(const tamis_algorithm *algorithm, const tamis_problem *pr
     if (a->cuda_only && strcmp(device->runtime->name, "cuda") != 0) return decline(reason, bytes, a->cuda_only);
     if (!tamis_index_spans(problem->index_type, problem->rows))
         return decline(reason, bytes, "its rows are more than the column indices' type counts: int64 would do");
-    if (problem->operation == TAMIS_OP_FUSED && tamis_gpu_text_is_apart(problem) && !a->by_samples)
+    if (problem->operation == TAMIS_OP_FUSED && tamis_gpu_text_is_apart(problem) && !a->by_samples && !method->texts)
         return decline(reason, bytes,
                        "the edge's text is a softmax, or reads i, j, h or arrays, which its kernels do not know");
     if (a->also && !a->also(problem, reason, bytes)) return false;

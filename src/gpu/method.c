@@ -43,6 +43,8 @@ void tamis_gpu_define_problem(tamis_gpu_definitions *definitions, const tamis_pr
     tamis_gpu_define(definitions, "BATCHED", problem->batch > 1 || !tamis_gpu_compiles_fast(p));
     tamis_gpu_define(definitions, "SAMPLES_REAL", tamis_gpu_scores(p));
     tamis_gpu_define(definitions, "UNIT", p->unit);
+    if (p->method->texts && problem->edge_constants.text)
+        tamis_gpu_define_arrays(definitions, &problem->edge_constants.text->value);
     for (int i = 0; i < TAMIS_GPU_PARAMETERS; i++)
         if (p->method->defined[i]) tamis_gpu_define(definitions, p->method->defined[i], p->parameters[i]);
 }
@@ -187,6 +189,8 @@ tamis_gpu_common tamis_gpu_common_of(const tamis_prepared *p, const tamis_operan
         .alpha = x->alpha,
         .beta = x->beta,
         .members = x->batch,
+        .first_member = x->first_member,
+        .arrays = tamis_gpu_arrays_of(text, x->named, problem->type),
     };
 }
 

@@ -48,6 +48,8 @@ typedef struct tamis_gpu_method {
     bool widens;        /* can store fp32 results of 16-bit operands */
     bool keeps;         /* fused: writes softmax_rows. SDDMM's are written by softmax.simt for every method */
     bool keeps_bare;    /* also if E has no columns */
+    bool texts;         /* fused: kernels know where entries are, and take TEXT_PARAMETERS */
+    bool slopes;        /* and the text's derivatives */
 } tamis_gpu_method;
 
 typedef void tamis_gpu_predictor(const tamis_problem *problem, tamis_prediction *prediction);

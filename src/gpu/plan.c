@@ -73,10 +73,11 @@ static tamis_status prepare_edge(tamis_prepared *p) {
         return p->problem.edge == TAMIS_EDGE_SOFTMAX ? tamis_gpu_softmax_prepare(p) : TAMIS_OK;
     }
     if (tamis_gpu_scores(p)) return tamis_gpu_softmax_prepare(p);
-    if (p->problem.edge != TAMIS_EDGE_TEXT || p->problem.operation == TAMIS_OP_SPMM) return TAMIS_OK;
+    const bool places = p->method->texts && text;
+    if ((p->problem.edge != TAMIS_EDGE_TEXT && !places) || p->problem.operation == TAMIS_OP_SPMM) return TAMIS_OK;
     char *declarations;
-    TRY(tamis_edge_text_declare(&text->value, text->scalars, &declarations));
-    const tamis_status status = tamis_gpu_edge_code(declarations, &p->edge_code);
+    TRY(tamis_edge_text_declare(p->method->slopes ? &text->all : &text->value, text->scalars, &declarations));
+    const tamis_status status = tamis_gpu_edge_code(declarations, places, &p->edge_code);
     tamis_release(declarations);
     return status;
 }

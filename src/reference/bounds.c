@@ -9,6 +9,7 @@ tamis_arithmetic tamis_arithmetic_of(tamis_type type) {
     const double unit = wide ? 0x1p-53 : 0x1p-24;
     return (tamis_arithmetic){.unit = unit,
                               .both = unit + 0x1p-53,
+                              .tanh = tamis_type_size(type) == 2 ? 0x1p-15 : 0,
                               .least = wide ? DBL_MIN : (double)FLT_MIN,
                               .most = wide ? DBL_MAX : (double)FLT_MAX};
 }

@@ -12,6 +12,7 @@ typedef struct tamis_arithmetic {
     double both;  /* v, the sum of u and the oracle's own roundoff, 2^-53 */
     double least; /* its smallest normal number */
     double most;  /* its largest number */
+    double tanh; /* relative error of tanh in scores whose exponentials are rounded to 16 bits; 0: as of any function */
 } tamis_arithmetic;
 tamis_arithmetic tamis_arithmetic_of(tamis_type type);
 

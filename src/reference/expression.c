@@ -98,7 +98,8 @@ static interval curve(const evaluation *e, int kind, interval given) {
         found.low = tamis_function_value(kind, f->turn, 0, 0);
     const bool exact = kind == TAMIS_STEP_ABS || kind == TAMIS_STEP_RELU || f->shape == TAMIS_SHAPE_STEPS;
     found.jumps = f->shape == TAMIS_SHAPE_STEPS && found.low != found.high;
-    return exact ? found : widen(found, CALLS * v, LOST * least);
+    const double own = kind == TAMIS_STEP_TANH ? fmax(CALLS * v, e->arithmetic.tanh) : CALLS * v;
+    return exact ? found : widen(found, own, LOST * least);
 }
 
 /* A comparison: 0, 1 or both. NaN compares as unequal. */

@@ -140,7 +140,7 @@ static tamis_problem problem_of(const instance *x, const tamis_evidence *evidenc
                            .has_values = x->has_values,
                            .inner = x->inner,
                            .width = x->width,
-                           .edge_constants = {1, 0.2, 1e-10},
+                           .edge_constants = {1, 0.2, 1e-10, x->text},
                            .batch = x->batch,
                            .keep_softmax = x->keep_softmax,
                            .d_is_b = x->operation == TAMIS_OP_FUSED && x->inner == x->width,

@@ -22,6 +22,7 @@ typedef struct instance {
     const tamis_algorithm *algorithm;
     tamis_operation operation;
     tamis_edge edge;
+    const tamis_edge_text *text; /* NULL: the edge is a row */
     tamis_type type, output_type;
     tamis_math math;
     bool unsorted; /* columns do not rise within rows; never drawn */

@@ -54,11 +54,13 @@ static const struct allowed {
      "what builders know ahead, of batches and gathered cells; the merging kernel's program has it unused"},
     {"backward_wgmma.cu", 760,
      "what functions that are called get of a thread's numbers, seldom; by mma, what a panel ends with"},
+    {"backward_narrow.cu", 832, "the same, and a text's derivatives, beside K and L of 128", "-D ARRAYS=0 "},
     {"backward_narrow.cu", 560,
      "what functions that are called get of a thread's numbers, seldom; by mma, K and L of 128 beside scores"},
     {"backward_wide.cu", 500, "what functions that are called get of a thread's numbers, seldom"},
     {"fused_narrow.cu", 500, "what functions that are called get of a thread's numbers, seldom"},
-    {"fused_large.cu", 500, "the same; and what is known ahead of the loop, beside results of more than 128 columns"},
+    {"fused_large.cu", 600,
+     "the same; and what is known ahead of the loop, beside results of more than 128 columns or arrays of a text"},
     {"fused_wgmma.cu", 200, "rows of D of more than 64 columns, beside scores"},
     {"cusddmm_sm.simt", 40, "saved around exp, of 64-bit indices"},
     {"cusddmm_l2.simt", 8, "saved around exp, where a group of 512 leaves 40 registers"},
@@ -144,6 +146,33 @@ static void be_sure(instance *x) {
     x->keep_softmax = false;
 }
 
+static tamis_edge_text *text_of(const char *edge) {
+    static const tamis_edge_number cap = {"cap", 30};
+    tamis_options o = TAMIS_OPTIONS_INIT;
+    tamis_edge_text *text;
+    o.edge = TAMIS_EDGE_TEXT;
+    o.edge_text = edge;
+    o.edge_numbers = &cap;
+    o.edge_number_count = 1;
+    works(tamis_edge_text_make(&o, &text));
+    return text;
+}
+
+/* Scores that are texts: a soft cap, and places with arrays. */
+static void prepare_texts(instance x) {
+    static const char *const texts[] = {"softmax(tanh(x * 0.125 / cap) * cap)",
+                                        "softmax(where(j <= i, x * row.b, log(0)) + col.c + head.g * (h + s))"};
+    if (x.operation != TAMIS_OP_FUSED || strcmp(x.algorithm->description.name, "gpu-tensor") != 0) return;
+    for (int t = 0; t < 2 && x.type != TAMIS_F64; t++) {
+        tamis_edge_text *const text = text_of(texts[t]);
+        x.edge = TAMIS_EDGE_SOFTMAX;
+        x.text = text;
+        x.has_values = t == 1 && x.type == TAMIS_F32;
+        prepare(&x);
+        tamis_release(text);
+    }
+}
+
 /* Other patterns may have other kernels. */
 static bool has_other_kernels(const instance *x) {
     if (x->type == TAMIS_F32) return x->operation == TAMIS_OP_SDDMM;
@@ -169,18 +198,28 @@ static void ask_methods(fake_device *device, int share, int draws, uint64_t seed
                                                    (tamis_type)type, instance_widths[w], &random);
                         if (w == always && operation != TAMIS_OP_SPMM) be_sure(&x);
                         prepare(&x);
+                        if (w == always) prepare_texts(x);
                         if (w != always || !has_other_kernels(&x)) continue;
                         if (type == TAMIS_F32) x.math = x.math == TAMIS_MATH_TF32 ? TAMIS_MATH_EXACT : TAMIS_MATH_TF32;
                         prepare(&x);
                         for (int which = 0; which < INSTANCE_PATTERNS; which++) {
                             instance_set_pattern(&x, (instance_pattern)which);
                             prepare(&x);
+                            prepare_texts(x);
                         }
                         if (operation == TAMIS_OP_FUSED) continue;
                         x.unsorted = true;
                         prepare(&x);
                     }
             }
+}
+
+static void prepare_back(const instance *x) {
+    switch (instance_prepare_back(x)) {
+    case TAMIS_OK: prepared++; break;
+    case TAMIS_ERROR_UNSUPPORTED: declined++; break;
+    default: complain("does not prepare", x->device, "the gradient in one piece");
+    }
 }
 
 /* The gradient of attention in one piece, which no algorithm of the table prepares: each of its kernels, of some
@@ -192,16 +231,17 @@ static void ask_gradient(fake_device *device, uint64_t seed) {
         for (int k = 0; k < (type == TAMIS_F32 ? 4 : type == TAMIS_F64 ? 1 : 4); k++) {
             instance x = instance_draw(device, tamis_gpu_catalogue(0), TAMIS_OP_FUSED, (tamis_type)type, 64, &random);
             x.edge = TAMIS_EDGE_SOFTMAX;
+            x.text = NULL;
             x.has_values = x.once = false;
             x.inner = type == TAMIS_F32 && k != 1 && k != 2 ? 64 : widths[k][0];
             x.width = type == TAMIS_F32 && k != 1 && k != 2 ? 64 : widths[k][1];
             x.output_type = x.type;
             x.math = type == TAMIS_F32 && k == 3 ? TAMIS_MATH_TF32 : TAMIS_MATH_EXACT;
-            switch (instance_prepare_back(&x)) {
-            case TAMIS_OK: prepared++; break;
-            case TAMIS_ERROR_UNSUPPORTED: declined++; break;
-            default: complain("does not prepare", device, "the gradient in one piece");
-            }
+            prepare_back(&x);
+            tamis_edge_text *const text = text_of("softmax(tanh(x * 0.125 / cap) * cap + 0.1 * (i - j))");
+            x.text = text;
+            prepare_back(&x);
+            tamis_release(text);
         }
 }
 

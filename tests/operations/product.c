@@ -9,8 +9,10 @@
 
 static const char *const out_names[] = {"P", "C", "E"}, *const seed_names[] = {"dP", "dC", "dE"};
 
+/* Gradients in cells want row-major matrices. */
 static tamis_layout draw_layout(operation_case *c) {
-    return operation_once_in(c, 3) ? TAMIS_COLUMN_MAJOR : TAMIS_ROW_MAJOR;
+    return ((product *)c->own)->kind != PRODUCT_SCORES && operation_once_in(c, 3) ? TAMIS_COLUMN_MAJOR
+                                                                                  : TAMIS_ROW_MAJOR;
 }
 
 /* Where the next operand lies; members within rows where all of the case do. */
@@ -57,9 +59,16 @@ static void draw_text(operation_case *c, tamis_options *o, product_kind kind) {
         "softmax(where(abs(i - j) < 9, x * row.b + col.c * s, log(0)))",
         "softmax(gelu(x) * s)",
         "softmax(x / cap)",
+        "softmax(where(j <= i, tanh(x / cap) * cap, log(0)))",
+        "softmax(x - pow(2, -h) * abs(i - j) * 0.125)",
+        "softmax(x * row.b + head.g * where(abs(i - j) < 4, col.c, 0.5) + s)",
+        "softmax(max(x, slope * x) - 0.01 * j + late)",
     };
-    enum { TEXTS = sizeof texts / sizeof *texts, SOFTMAX = 5 };
-    o->edge_text = texts[operation_below(c, kind == PRODUCT_EDGE ? TEXTS - SOFTMAX : TEXTS)];
+    enum { TEXTS = sizeof texts / sizeof *texts, SOFTMAX = 9 };
+    if (kind == PRODUCT_SCORES)
+        o->edge_text = texts[TEXTS - SOFTMAX + operation_pick(c, SOFTMAX)];
+    else
+        o->edge_text = texts[operation_below(c, kind == PRODUCT_EDGE ? TEXTS - SOFTMAX : TEXTS)];
     o->edge_numbers = numbers;
     o->edge_number_count = sizeof numbers / sizeof *numbers - (strstr(o->edge_text, "late") == NULL);
 }
@@ -70,8 +79,9 @@ static tamis_edge edge_of(int64_t number) { return number == TAMIS_EDGE_COUNT ? 
 static void draw_options(operation_case *c, product *x) {
     static const tamis_execution execution = TAMIS_EXECUTION_INIT;
     static const double betas[] = {0, 0, -0.5, 1};
-    const tamis_edge edge =
-        x->operation == TAMIS_OP_SPMM ? TAMIS_EDGE_SCALE : edge_of(operation_pick(c, TAMIS_EDGE_COUNT + 1));
+    const tamis_edge edge = x->operation == TAMIS_OP_SPMM ? TAMIS_EDGE_SCALE
+                            : x->kind == PRODUCT_SCORES   ? TAMIS_EDGE_TEXT
+                                                          : edge_of(operation_pick(c, TAMIS_EDGE_COUNT + 1));
     x->call = (test_call){with_edge(edge), execution};
     x->call.options.edge_scale = edge == TAMIS_EDGE_LEAKY_RELU ? -1.25 : 0.4;
     x->call.options.edge_slope = 0.25;
@@ -187,9 +197,11 @@ void product_draw(operation_case *c, product_kind kind) {
     static const int64_t widths[] = {0, 1, 2, 3, 5, 7, 8, 16, 17, 24, 33, 45, 64, 65, 100, 129, 300};
     product *const x = c->own;
     problem_options *const o = &x->p.options;
-    const bool gradients = kind == PRODUCT_WITH_GRADIENTS;
+    const bool gradients = kind == PRODUCT_WITH_GRADIENTS || kind == PRODUCT_SCORES;
     x->kind = kind;
-    x->operation = kind == PRODUCT_EDGE ? TAMIS_OP_SDDMM : (tamis_operation)operation_pick(c, 3);
+    x->operation = kind == PRODUCT_EDGE     ? TAMIS_OP_SDDMM
+                   : kind == PRODUCT_SCORES ? TAMIS_OP_FUSED
+                                            : (tamis_operation)operation_pick(c, 3);
     const bool sddmm = x->operation == TAMIS_OP_SDDMM, spmm = x->operation == TAMIS_OP_SPMM;
     operation_says(c, "%s, ", tamis_operation_name(x->operation));
     c->transpose = !sddmm && operation_once_in(c, 3);
@@ -206,7 +218,7 @@ void product_draw(operation_case *c, product_kind kind) {
     const bool narrow = tamis_type_size(c->type) == 2, within = operation_once_in(c, 2);
     o->wide_output = narrow && kind == PRODUCT_ALONE && operation_once_in(c, 2);
     o->wide_values = narrow && spmm && operation_once_in(c, 2);
-    x->has_values = c->small || !operation_once_in(c, 4);
+    x->has_values = c->small || !operation_once_in(c, kind == PRODUCT_SCORES ? 2 : 4);
     const int64_t rows = c->transpose ? c->S.cols : c->S.rows, cols = c->transpose ? c->S.rows : c->S.cols;
     const bool shares = o->batch > 1 && !c->small && operation_once_in(c, 2);
     if (kind != PRODUCT_EDGE) add_factors(c, x, rows, cols, shares, within);
@@ -413,7 +425,9 @@ static void expect_rest(operation_case *c) {
                        .column_of = c->pattern.column_of,
                        .rows = c->transpose ? c->S.cols : c->S.rows,
                        .cols = c->transpose ? c->S.rows : c->S.cols};
-    g.rounds_factors = softmax_may_round(c->device, x->operation, g.options.edge, c->type, x->has_values);
+    const bool softmax = g.options.edge_text && strncmp(g.options.edge_text, "softmax(", 8) == 0;
+    g.rounds_factors = softmax_may_round(c->device, x->operation, softmax ? TAMIS_EDGE_SOFTMAX : g.options.edge,
+                                         c->type, x->has_values);
     for (int i = 0; i < INS; i++) g.in[i] = c->of[in[i]].m;
     double *const pairs = operand_want(c, PAIRS);
     if (pairs) kept_expect(&g, pairs, c->of[PAIRS].bound);

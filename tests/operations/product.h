@@ -8,7 +8,7 @@
 
 enum { NAMED_MOST = 5 }; /* arrays that texts name */
 enum { A, B, D, VALUES, OUT, D_OUT, D_A, D_B, D_D, D_S, PAIRS, NAMED, D_NAMED = NAMED + NAMED_MOST, SAMPLES = D_OUT };
-typedef enum product_kind { PRODUCT_ALONE, PRODUCT_WITH_GRADIENTS, PRODUCT_EDGE } product_kind; /* an edge of samples */
+typedef enum product_kind { PRODUCT_ALONE, PRODUCT_WITH_GRADIENTS, PRODUCT_EDGE, PRODUCT_SCORES } product_kind;
 
 typedef struct product {
     product_kind kind;

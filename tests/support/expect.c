@@ -69,7 +69,12 @@ static member take_member(const problem *p, tamis_operation operation, const tes
     member x = {.p = p, .options = problem_call(p, operation, &call->options)};
     const tamis_sparse *const S = &p->S;
     const size_t at = (size_t)(number * S->batch_stride + S->offset_base);
-    x.rounds = softmax_may_round(call->on, operation, x.options.edge, p->options.type, S->values != NULL);
+    tamis_edge_text *text;
+    test_must(tamis_edge_text_make(&x.options, &text));
+    const bool reads = S->values && (!text || tamis_edge_text_reads(text, TAMIS_STEP_S));
+    const tamis_edge edge = tamis_edge_of_text(text, x.options.edge);
+    x.rounds = softmax_may_round(call->on, operation, edge, p->options.type, reads);
+    tamis_release(text);
     x.options.batch = 1;
     x.options.transpose = false;
     x.S = (tamis_sparse){.format = TAMIS_COO,

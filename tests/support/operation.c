@@ -46,8 +46,8 @@ void operation_pattern(operation_case *c) {
                          .format = kind == CSR || kind == SLICE || kind == RAGGED ? TAMIS_CSR : TAMIS_COO,
                          .slice = kind == SLICE,
                          .transpose = c->transpose,
-                         .sorted = operation_once_in(c, 2),
-                         .distinct = operation_once_in(c, 2),
+                         .sorted = operation_once_in(c, 2) || c->row->cells,
+                         .distinct = operation_once_in(c, 2) || c->row->cells,
                          .share = 0.5};
     if (kind == EMPTY) o.nnz = 0, o.format = (tamis_format)operation_below(c, 2);
     if (kind == HUB) o.shape = SHAPE_CROSS, o.rows = 40, o.cols = 50, o.nnz = 2600;
@@ -55,6 +55,7 @@ void operation_pattern(operation_case *c) {
     if (larger == 1) o.rows = 30, o.cols = 40, o.nnz = 9000, o.share = 0.8; /* a row of several stretches of softmax */
     if (larger == 2) o.rows = 5, o.nnz = 9000, o.shape = SHAPE_UNIFORM;     /* several such, side by side */
     if (larger == 3) o.rows = 300, o.cols = 200, o.nnz = 24000;             /* each thread has many ranges */
+    if (c->row->cells && kind == CSR && !c->small) o.rows = 130, o.cols = 150, o.nnz = 9000, o.shape = SHAPE_UNIFORM;
     if (kind == RAGGED) o.shape = SHAPE_RAGGED;
     if (kind == NONE) *(operation_once_in(c, 2) ? &o.rows : &o.cols) = 0, o.nnz = 0;
     c->pattern = kind == BY_COLUMN ? by_column(&o, &c->random) : pattern_make(&o, &c->random);

@@ -120,6 +120,7 @@ typedef struct operation_row {
     bool any_layout;    /* column-major matrices are taken */
     bool may_write;     /* a call that ran out of memory may have written */
     bool back_reads;    /* the backward call reads all inputs */
+    bool cells;         /* patterns have cells: sorted columns, no duplicates, and some are large and full */
     bool planned;       /* by a plan: layouts and members are fixed */
     bool allocates;     /* calls of an open plan or graph do */
     bool no_views;      /* its calls take no tamis_dense: the row spoils what they take instead */

@@ -4,6 +4,7 @@
 
 #include "base/random.h"
 #include "base/text_buffer.h"
+#include "cpu/variants.h"
 #include "expression/differentiate.h"
 #include "expression/edge.h"
 #include "expression/text.h"
@@ -106,10 +107,17 @@ static point draw_point(tamis_random *random) {
                    (double)tamis_random_below(random, 9), (double)tamis_random_below(random, 3)};
 }
 
+/* By the CPU's kernels of fp64. */
+static void run(const tamis_program *p, const tamis_variables *v, int n, double *const *results) {
+    const tamis_cpu_variant *variant;
+    works(tamis_cpu_variant_choose(&variant));
+    variant->dense[TAMIS_F64]->program(p, v, n, results);
+}
+
 /* The results of a program at one point. */
 static void evaluate(const tamis_program *p, point at, double results[TAMIS_PROGRAM_RESULTS]) {
-    const tamis_variables v = {&at.x, &at.s, &at.i, &at.j, at.h, numbers, false};
-    tamis_program_run(p, &v, 1, (double *const[]){&results[0], &results[1], &results[2]});
+    const tamis_variables v = {&at.x, &at.s, &at.i, &at.j, at.h, numbers, NULL};
+    run(p, &v, 1, (double *const[]){&results[0], &results[1], &results[2]});
 }
 
 TEST(values_are_those_of_formulas) {
@@ -137,11 +145,11 @@ TEST(blocks_are_their_samples) {
         const point at = draw_point(&random);
         x[n] = at.x, s[n] = at.s, i[n] = at.i, j[n] = at.j;
     }
-    const tamis_variables v = {x, s, i, j, h, numbers, false};
+    const tamis_variables v = {x, s, i, j, h, numbers, NULL};
     for (int k = 0; k < FORMULAS; k++) {
         tamis_program p = parsed(formulas[k].text);
         works(tamis_program_differentiate(&p));
-        tamis_program_run(&p, &v, TAMIS_PROGRAM_RUN, (double *const[]){found[0], found[1], found[2]});
+        run(&p, &v, TAMIS_PROGRAM_RUN, (double *const[]){found[0], found[1], found[2]});
         for (int n = 0; n < TAMIS_PROGRAM_RUN; n++) {
             double one[TAMIS_PROGRAM_RESULTS];
             evaluate(&p, (point){x[n], s[n], i[n], j[n], h}, one);

@@ -3,6 +3,7 @@
 #define TAMIS_CPU_KERNELS_DENSE_H
 
 #include "backend/dense.h"
+#include "expression/program.h"
 
 typedef struct tamis_cpu_dense {
     void (*map)(const tamis_dense_job *job, int64_t begin, int64_t end);
@@ -25,6 +26,12 @@ typedef struct tamis_cpu_dense {
 
     /* sums += X^T Y, packed, over at most 64 rows; `inner`: columns of X */
     void (*cross)(const tamis_dense_job *job, double *sums);
+
+    /* the results of a program for n samples, each step in the type; results[k] is NULL if it is not wanted */
+    void (*program)(const tamis_program *program, const tamis_variables *variables, int n, double *const *results);
+
+    /* to[t] = exp(x[t] - less), in fp64 by the table of that; NULL in fp32 */
+    void (*exponentials)(const double *x, double less, int n, double *to);
 } tamis_cpu_dense;
 
 #endif

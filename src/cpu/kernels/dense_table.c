@@ -7,8 +7,16 @@
 #include "cpu/kernels/dense_elements.h"
 #include "cpu/kernels/dense_products.h"
 #include "cpu/kernels/dense_sums.h"
+#include "cpu/kernels/expression.h"
 
 extern const tamis_cpu_dense TAMIS_DENSE_TABLE;
+
+#if defined(TAMIS_KERNEL_F64)
+static void exponentials(const double *x, double less, int n, double *to) {
+    EACH_VECTOR(
+        n, part_store((char *)(to + t), REAL, tail, vector_exp(part_load((const char *)(x + t), REAL, tail) - less)));
+}
+#endif
 
 const tamis_cpu_dense TAMIS_DENSE_TABLE = {
     .map = map_rows,
@@ -23,4 +31,8 @@ const tamis_cpu_dense TAMIS_DENSE_TABLE = {
     .gram = gram_range,
     .gram_finish = gram_finish,
     .cross = cross_block,
+    .program = program_results,
+#if defined(TAMIS_KERNEL_F64)
+    .exponentials = exponentials,
+#endif
 };

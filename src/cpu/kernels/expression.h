@@ -101,14 +101,15 @@ INLINE vector program_load(const program_operand *x, int64_t t) {
 #define NUMBER(x) ((real)(x))
 #define SELECT(condition, this, otherwise)                                                                             \
     vector_select((vector_bits)(condition), (this) * vector_of(1), (otherwise)*vector_of(1))
-#define EXP(x)    vector_exp(x)
-#define LOG(x)    vector_log(x)
-#define TANH(x)   vector_tanh(x)
-#define ERF(x)    vector_erf(x)
-#define ERFC(x)   vector_erfc(x)
-#define SQRT(x)   vector_sqrt(x)
-#define FLOOR(x)  vector_floor(x)
-#define POW(x, y) vector_pow(x, y)
+#define EXP(x)         vector_exp(x)
+#define LOG(x)         vector_log(x)
+#define TANH(x)        vector_tanh(x)
+#define ERF(x)         vector_erf(x)
+#define ERFC(x)        vector_erfc(x)
+#define SQRT(x)        vector_sqrt(x)
+#define FLOOR(x)       vector_floor(x)
+#define POW(x, y)      vector_pow(x, y)
+#define QUOTIENT(x, y) ((x) / (y))
 
 /* One step for `n` elements, rounded up to whole vectors. `to` may be an operand. */
 static void program_call(int kind, real *to, const program_operand *of, int64_t n) {
@@ -139,10 +140,11 @@ static void program_call(int kind, real *to, const program_operand *of, int64_t 
 #undef SQRT
 #undef FLOOR
 #undef POW
+#undef QUOTIENT
 
 /* ------------------------------------------------------------------------------------------ blocks */
 
-static void program_copy(real *to, const char *from, tamis_type type, int64_t n) {
+static inline void program_copy(real *to, const char *from, tamis_type type, int64_t n) {
     EACH_VECTOR(n, vector_store((char *)(to + t), REAL, part_load(from + t * element_bytes(type), type, tail)));
 }
 
@@ -155,7 +157,7 @@ typedef struct program_state {
     const tamis_program *program;
     program_leaf *leaf;
     const void *context;
-    int last; /* the step that is the result */
+    int last; /* the last step that is a result */
     program_operand at[TAMIS_PROGRAM_STEPS];
     real constants[TAMIS_PROGRAM_CONSTANTS + 1][LANES] __attribute__((aligned(64)));
     real slots[TAMIS_PROGRAM_SLOTS][PROGRAM_BLOCK] __attribute__((aligned(64)));
@@ -164,7 +166,8 @@ typedef struct program_state {
 /* ones: S has no values, so that each is 1. */
 static void program_begin(program_state *s, const tamis_program *p, const double *scalars, int64_t member, bool ones) {
     s->program = p;
-    s->last = p->result[0];
+    s->last = 0;
+    for (int r = 0; r < p->results; r++) s->last = p->result[r] > s->last ? p->result[r] : s->last;
     for (int k = 0, constant = 0; k < p->count; k++) {
         const tamis_step *const step = &p->steps[k];
         const bool is_constant = tamis_step_is_constant(step->kind) || (ones && step->kind == TAMIS_STEP_S);
@@ -178,11 +181,10 @@ static void program_begin(program_state *s, const tamis_program *p, const double
     }
 }
 
-/* One block, whose result gets into `to`: what is whole vectors is written there at once. A step may write where its
-   operand is. */
-static void program_block(program_state *s, real *to, int64_t first, int64_t n) {
+/* The steps of one block. The last one's value gets into `to`, unless that is NULL or the step is a leaf: true if it
+   did. A step may write where its operand is. */
+static bool program_steps(program_state *s, real *to, int64_t first, int64_t n) {
     const tamis_step *const steps = s->program->steps;
-    const bool whole = n % LANES == 0;
     bool stored = false;
     for (int k = 0; k <= s->last; k++) {
         const tamis_step *const step = &steps[k];
@@ -192,13 +194,48 @@ static void program_block(program_state *s, real *to, int64_t first, int64_t n) 
             s->at[k].at = s->leaf(s->context, step, slot, first, n);
             continue;
         }
-        stored = whole && k == s->last;
+        stored = to && k == s->last;
         s->at[k].at = stored ? to : slot;
         program_call(step->kind, stored ? to : slot,
                      (program_operand[]){s->at[step->of[0]], s->at[step->of[1]], s->at[step->of[2]]}, n);
     }
+    return stored;
+}
+
+/* One block of a program with one result, which gets into `to`: what is whole vectors is written there at once. */
+static inline void program_block(program_state *s, real *to, int64_t first, int64_t n) {
+    if (program_steps(s, n % LANES == 0 ? to : NULL, first, n)) return;
     const program_operand result = s->at[s->last];
-    if (!stored) EACH_VECTOR(n, part_store((char *)(to + t), REAL, tail, program_load(&result, t)));
+    EACH_VECTOR(n, part_store((char *)(to + t), REAL, tail, program_load(&result, t)));
+}
+
+static const real *program_double(const void *context, const tamis_step *step, real *to, int64_t first, int64_t n) {
+    const tamis_variables *const v = context;
+    const double *const from = step->kind == TAMIS_STEP_X   ? v->x
+                               : step->kind == TAMIS_STEP_S ? v->s
+                               : step->kind == TAMIS_STEP_I ? v->i
+                               : step->kind == TAMIS_STEP_J ? v->j
+                                                            : v->arrays[step->of[0]];
+    for (int64_t t = 0; t < n; t++) to[t] = (real)from[first + t];
+    return to;
+}
+
+/* All results of a program, for variables and results in double. */
+static inline void program_results(const tamis_program *program, const tamis_variables *variables, int n,
+                                   double *const *results) {
+    program_state s;
+    s.leaf = program_double;
+    s.context = variables;
+    program_begin(&s, program, variables->scalars, (int64_t)variables->h, false);
+    for (int64_t first = 0; first < n; first += PROGRAM_BLOCK) {
+        const int64_t count = n - first < PROGRAM_BLOCK ? n - first : PROGRAM_BLOCK;
+        program_steps(&s, NULL, first, count);
+        for (int r = 0; r < program->results; r++) {
+            const program_operand from = s.at[program->result[r]];
+            for (int64_t t = 0; t < count && results[r]; t++)
+                results[r][first + t] = (double)from.at[from.step ? t : 0];
+        }
+    }
 }
 
 #endif

@@ -2,6 +2,7 @@
 #ifndef TAMIS_GPU_COMPILE_DEFINITIONS_H
 #define TAMIS_GPU_COMPILE_DEFINITIONS_H
 
+#include "expression/program.h"
 #include "gpu/compile/jit.h"
 
 /* The types that a kernel is compiled for. */
@@ -19,6 +20,14 @@ static inline void tamis_gpu_define_kinds(tamis_gpu_definitions *definitions, ta
     tamis_gpu_define(definitions, "ELEMENT", tamis_gpu_element(kinds.type));
     tamis_gpu_define(definitions, "INDEX", kinds.index == TAMIS_I64 ? 64 : 32);
     tamis_gpu_define(definitions, "OFFSET", kinds.offset == TAMIS_I64 ? 64 : 32);
+}
+
+/* How many named arrays a text has, and of what they are (dialect/texts.h). */
+static inline void tamis_gpu_define_arrays(tamis_gpu_definitions *definitions, const tamis_program *p) {
+    int64_t are = 0;
+    for (int k = 0; k < p->arrays; k++) are |= (int64_t)(p->array[k].kind - TAMIS_STEP_ROW) << 2 * k;
+    tamis_gpu_define(definitions, "ARRAYS", p->arrays);
+    tamis_gpu_define(definitions, "ARRAYS_ARE", are);
 }
 
 #endif

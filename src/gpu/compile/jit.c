@@ -152,8 +152,10 @@ tamis_status tamis_gpu_with_code(const tamis_gpu_definitions *definitions, const
     return join(definitions->text, "\n", code, "a kernel's definitions", all);
 }
 
-tamis_status tamis_gpu_edge_code(const char *declarations, char **code) {
-    return join("#define EDGE_TEXT ", declarations, "\n", "the code of an edge", code);
+tamis_status tamis_gpu_edge_code(const char *declarations, bool places, char **code) {
+    static const char parameters[] =
+        "\n#define TEXT_PARAMETERS , int64 cols, int64 first_member, real edge_slope, real edge_epsilon, ARRAY_PARAMETERS\n";
+    return join("#define EDGE_TEXT ", declarations, places ? parameters : "\n", "the code of an edge", code);
 }
 
 /* ------------------------------------------------------------------------------------------ code */
@@ -488,7 +490,7 @@ static tamis_gpu_signature *add_signature(code *c, known_signature *made) {
 /* Parsed once for all kernels of a name: parsing takes longer than the rest of a plan's work on the host. */
 static tamis_status get_signature(code *c, const char *name, tamis_gpu_signature **signature) {
     tamis_status status = TAMIS_OK;
-    char *text = NULL;
+    char *text = NULL, *options = NULL;
     const bool real_is_double = strstr(c->definitions, "-D ELEMENT=64 ") != NULL;
     pthread_mutex_lock(&lock);
     known_signature *known = find_signature(c, name);
@@ -501,13 +503,16 @@ static tamis_status get_signature(code *c, const char *name, tamis_gpu_signature
     if (!known) return no_memory("a kernel's parameters");
     snprintf(known->name, sizeof known->name, "%s", name);
     TRY_GOTO(failed, tamis_gpu_source_text(c->source->name, &text));
+    TRY_GOTO(failed, put_before(c->definitions, &text, &options));
     TRY_GOTO(failed, tamis_gpu_signature_read(text, name, real_is_double, &known->signature));
     tamis_release(text);
+    tamis_release(options);
     tamis_gpu_signature_common(&known->signature);
     *signature = add_signature(c, known);
     return TAMIS_OK;
 failed:
     tamis_release(text);
+    tamis_release(options);
     free(known);
     return status;
 }

@@ -30,8 +30,9 @@ void tamis_gpu_define_text(tamis_gpu_definitions *definitions, const char *name,
 tamis_status tamis_gpu_with_code(const tamis_gpu_definitions *definitions, const char *code, char **all);
 
 /* The code that gives kernels the macro EDGE_TEXT (dialect/edges.h): `declarations` as src/expression/text.c writes
-   them. The caller must release it with tamis_release. */
-tamis_status tamis_gpu_edge_code(const char *declarations, char **code);
+   them. With `places`, kernels that know places take TEXT_PARAMETERS. The caller must release it with
+   tamis_release. */
+tamis_status tamis_gpu_edge_code(const char *declarations, bool places, char **code);
 
 /* Returns a kernel of a file under these definitions, compiled if needed. The caller has it alone, and it stays loaded
    until released. */

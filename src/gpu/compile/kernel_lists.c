@@ -70,7 +70,7 @@ tamis_status tamis_gpu_shared_add_text(tamis_gpu_shared_kernels *all, tamis_gpu_
     tamis_status status = TAMIS_OK;
     bool taken = false;
     TRY_GOTO(done, tamis_edge_text_declare(program, scalars, &declarations));
-    TRY_GOTO(done, tamis_gpu_edge_code(declarations, &code));
+    TRY_GOTO(done, tamis_gpu_edge_code(declarations, false, &code));
     TRY_GOTO(done, tamis_gpu_with_code(definitions, code, &whole));
     TRY_GOTO(done, tamis_gpu_shared_add(all, device, key, file, name, whole, 0, found));
     taken = memcmp((*found)->key, key, all->key_bytes) == 0; /* another thread's key refers to another text */

@@ -11,17 +11,6 @@
 #define PARTS   3
 #include "stretch_kernels.h"
 
-/* An element for each nonzero. Bits of `kind`: */
-#define THERE     1 /* the array is present, or wanted */
-#define REALS     2 /* elements are `real` */
-#define SCATTERED 4 /* in the caller's order of entries, through the permutation */
-
-FUNCTION real read_array(GLOBAL element *array, int64 begin, int kind, int64 t, int64 scattered) {
-    const int64 at = begin + (kind & SCATTERED ? scattered : t);
-    if (kind & REALS) return ((GLOBAL real *)array)[at];
-    return real_of(array[at]);
-}
-
 FUNCTION void write_array(GLOBAL element *array, int64 begin, int kind, int64 t, int64 scattered, real x, real keep) {
     const int64 at = begin + (kind & SCATTERED ? scattered : t);
     if (kind & REALS)
@@ -37,12 +26,6 @@ FUNCTION void write_array(GLOBAL element *array, int64 begin, int kind, int64 t,
         OUT(element, dx), int64 dx_batch_stride, OUT(element, ds), int64 ds_batch_stride, int32 permuted, int32 kinds, \
         int32 edge_kind, real edge_scale, real edge_slope, real edge_epsilon, real dp_factor, real p_factor,           \
         real p_keep, real ds_keep
-/* The named arrays of a text, and four bits for each in array_kinds. */
-#define ARRAY_PARAMETERS                                                                                               \
-    OUT(element, n0), int64 n0_batch_stride, OUT(element, n1), int64 n1_batch_stride, OUT(element, n2),                \
-        int64 n2_batch_stride, OUT(element, n3), int64 n3_batch_stride, OUT(element, n4), int64 n4_batch_stride,       \
-        OUT(element, n5), int64 n5_batch_stride, OUT(element, n6), int64 n6_batch_stride, OUT(element, n7),            \
-        int64 n7_batch_stride, int32 array_kinds
 #define KIND(number) (kinds >> (4 * (number)))
 #define VALUES_KIND  KIND(0)
 #define X_KIND       KIND(1)

@@ -6,11 +6,12 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "expression/text.h"
+#include "gpu/compile/definitions.h"
 #include "gpu/compile/kernel_lists.h"
 #include "gpu/compile/utility.h"
+#include "gpu/runtime/arguments.h"
 
 enum { ARGUMENTS_MOST = 56, LAUNCH_MOST = 65535, TEAMS = TAMIS_GPU_GROUP / 32 };
-enum { THERE = 1, REALS = 2, SCATTERED = 4 }; /* bits of an array's kind, as in the kernels */
 
 static const char *const file = "edge_gradient.simt";
 static const char *const all = "edge_gradient", *const rows = "edge_softmax_rows", *const merge = "edge_softmax_merge",
@@ -50,11 +51,7 @@ static tamis_status compile_text(const tamis_edge_job *job, text_kernel key, tam
     tamis_gpu_define(&definitions, "GROUP", TAMIS_GPU_GROUP);
     tamis_gpu_define(&definitions, "TEAM", 32);
     tamis_gpu_define_kinds(&definitions, key.kinds);
-    const tamis_program *const p = program_of(&key);
-    int64_t are = 0; /* as ARRAY_NUMBER reads it */
-    for (int k = 0; k < p->arrays; k++) are |= (int64_t)(p->array[k].kind - TAMIS_STEP_ROW) << 2 * k;
-    tamis_gpu_define(&definitions, "ARRAYS", p->arrays);
-    tamis_gpu_define(&definitions, "ARRAYS_ARE", are);
+    tamis_gpu_define_arrays(&definitions, program_of(&key));
     if (((tamis_gpu_device *)job->device)->limits.has_fp64) tamis_gpu_define(&definitions, "HAS_FP64", 1);
     return tamis_gpu_shared_add_text(&text_kernels, job->device, &key, "edge_text.simt", "edge_text", &definitions,
                                      program_of(&key), kept->scalars, kept, found);
@@ -85,11 +82,6 @@ static tamis_status ready(const tamis_edge_job *job, bool keep_softmax) {
     return tamis_gpu_utility_ready(device, file, cut, kinds);
 }
 
-static int32_t kind_of(const tamis_edge_job *job, const tamis_edge_array *a) {
-    if (!a->at.base) return 0;
-    return THERE | (a->type != job->type ? REALS : 0) | (a->scattered ? SCATTERED : 0);
-}
-
 /* Fills the arguments that JOB_PARAMETERS of edge_job_kernels.h names. */
 static void add_job(const tamis_edge_job *job, tamis_gpu_named *to) {
     static const char *const names[][2] = {{"values", "values_batch_stride"}, {"x", "x_batch_stride"},
@@ -104,7 +96,7 @@ static void add_job(const tamis_edge_job *job, tamis_gpu_named *to) {
     for (int i = 0; i < 6; i++) {
         to[count++] = tamis_gpu_place(names[i][0], arrays[i]->at);
         to[count++] = tamis_gpu_integer(names[i][1], arrays[i]->batch_stride);
-        kinds |= kind_of(job, arrays[i]) << 4 * i;
+        kinds |= tamis_gpu_array_kind(arrays[i], job->type) << 4 * i;
     }
     to[count++] = tamis_gpu_integer("permuted", job->permutation != NULL);
     to[count++] = tamis_gpu_integer("kinds", kinds);
@@ -149,34 +141,17 @@ static tamis_status softmax(const tamis_edge_job *job, int64_t stretches) {
     return start(job, file, cut, job->offset_type, stretches, taken);
 }
 
-/* Fills the arguments that ARRAY_PARAMETERS names; returns how many they are. */
-static int add_arrays(const tamis_edge_job *job, tamis_gpu_named *to) {
-    static const char *const names[][2] = {
-        {"n0", "n0_batch_stride"}, {"n1", "n1_batch_stride"}, {"n2", "n2_batch_stride"}, {"n3", "n3_batch_stride"},
-        {"n4", "n4_batch_stride"}, {"n5", "n5_batch_stride"}, {"n6", "n6_batch_stride"}, {"n7", "n7_batch_stride"}};
-    uint32_t kinds = 0;
-    int count = 0;
-    for (int k = 0; k < TAMIS_PROGRAM_ARRAYS; k++) {
-        const bool there = k < job->constants.text->value.arrays;
-        const tamis_edge_array array = there ? job->named[k] : (tamis_edge_array){.batch_stride = 0};
-        to[count++] = tamis_gpu_place(names[k][0], array.at);
-        to[count++] = tamis_gpu_integer(names[k][1], array.batch_stride);
-        kinds |= (uint32_t)kind_of(job, &array) << 4 * k;
-    }
-    to[count++] = tamis_gpu_integer("array_kinds", (int32_t)kinds);
-    return count;
-}
-
 static tamis_status run_text(const tamis_edge_job *job, int64_t stretches) {
     tamis_gpu_named taken[ARGUMENTS_MOST];
     tamis_gpu_shared_kernel *kernel;
+    const tamis_gpu_arrays arrays = tamis_gpu_arrays_of(job->constants.text, job->named, job->type);
     int count = 0;
     TRY(text_kernel_of(job, job->dx.at.base || job->ds.at.base, &kernel));
     taken[count++] = tamis_gpu_integer("rows", job->rows);
     taken[count++] = tamis_gpu_memory("offsets", job->offsets);
     taken[count++] = tamis_gpu_memory("columns", job->columns);
     taken[count++] = tamis_gpu_integer("first_member", job->first_member);
-    count += add_arrays(job, taken + count);
+    count += tamis_gpu_add_arrays(&arrays, taken + count);
     add_job(job, taken + count);
     const tamis_gpu_launch grid = {.groups = {stretches > LAUNCH_MOST ? LAUNCH_MOST : stretches, 1},
                                    .group_size = TAMIS_GPU_GROUP};

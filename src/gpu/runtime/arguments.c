@@ -46,9 +46,53 @@ static const struct {
     FIELD(TAMIS_GPU_IS_REAL, edge_epsilon),
     FIELD(TAMIS_GPU_IS_REAL, alpha),
     FIELD(TAMIS_GPU_IS_REAL, beta),
+    FIELD(TAMIS_GPU_IS_INTEGER, first_member),
+#undef FIELD
+#define FIELD(kind, name, field)                                                                                       \
+    { name, kind, offsetof(tamis_gpu_common, arrays.field) }
+#define ARRAY(k)                                                                                                       \
+    FIELD(TAMIS_GPU_IS_PLACE, "n" #k, at[k]), FIELD(TAMIS_GPU_IS_INTEGER, "n" #k "_batch_stride", batch_stride[k])
+    ARRAY(0),
+    ARRAY(1),
+    ARRAY(2),
+    ARRAY(3),
+    ARRAY(4),
+    ARRAY(5),
+    ARRAY(6),
+    ARRAY(7),
+    FIELD(TAMIS_GPU_IS_INTEGER, "array_kinds", kinds),
+#undef ARRAY
 #undef FIELD
 };
 enum { FIELDS = sizeof fields / sizeof fields[0] };
+
+int32_t tamis_gpu_array_kind(const tamis_edge_array *array, tamis_type type) {
+    if (!array->at.base) return 0;
+    return TAMIS_GPU_KIND_THERE | (array->type != type ? TAMIS_GPU_KIND_REALS : 0) |
+           (array->scattered ? TAMIS_GPU_KIND_SCATTERED : 0);
+}
+
+tamis_gpu_arrays tamis_gpu_arrays_of(const tamis_edge_text *text, const tamis_edge_array *named, tamis_type type) {
+    tamis_gpu_arrays arrays = {.kinds = 0};
+    for (int k = 0; text && named && k < text->value.arrays; k++) {
+        arrays.at[k] = named[k].at;
+        arrays.batch_stride[k] = named[k].batch_stride;
+        arrays.kinds |= (int64_t)tamis_gpu_array_kind(&named[k], type) << 4 * k;
+    }
+    arrays.kinds = (int32_t)(uint32_t)arrays.kinds; /* the parameter has 32 bits */
+    return arrays;
+}
+
+int tamis_gpu_add_arrays(const tamis_gpu_arrays *arrays, tamis_gpu_named *to) {
+    int count = 0;
+    for (int f = 0; f < FIELDS; f++) { /* the fields of tamis_gpu_arrays */
+        if (fields[f].at < offsetof(tamis_gpu_common, arrays)) continue;
+        const void *const at = (const char *)arrays + (fields[f].at - offsetof(tamis_gpu_common, arrays));
+        to[count++] = fields[f].kind == TAMIS_GPU_IS_PLACE ? tamis_gpu_place(fields[f].name, *(const tamis_place *)at)
+                                                           : tamis_gpu_integer(fields[f].name, *(const int64_t *)at);
+    }
+    return count;
+}
 
 /* True if an argument of this kind can be passed for a parameter of that kind. */
 static bool goes_with(int given, tamis_gpu_kind taken) {

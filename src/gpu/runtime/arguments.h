@@ -42,6 +42,23 @@ static inline tamis_gpu_named tamis_gpu_tiles_of(const char *name, const tamis_g
 /* A terminated list of arguments. */
 #define TAMIS_GPU_ARGUMENTS(...) ((const tamis_gpu_named[]){__VA_ARGS__, {.name = NULL}})
 
+/* The named arrays of a text, as kernels take them: n0, n0_batch_stride, n1, .... */
+typedef struct tamis_gpu_arrays {
+    tamis_place at[TAMIS_PROGRAM_ARRAYS];
+    int64_t batch_stride[TAMIS_PROGRAM_ARRAYS];
+    int64_t kinds; /* four bits for each, TAMIS_GPU_KIND_... */
+} tamis_gpu_arrays;
+enum { TAMIS_GPU_KIND_THERE = 1, TAMIS_GPU_KIND_REALS = 2, TAMIS_GPU_KIND_SCATTERED = 4 }; /* as in dialect/texts.h */
+
+/* The kind of an array in a kernel of that type. */
+int32_t tamis_gpu_array_kind(const tamis_edge_array *array, tamis_type type);
+
+/* Describes an execution's arrays; `named` may be NULL if the text has none. */
+tamis_gpu_arrays tamis_gpu_arrays_of(const tamis_edge_text *text, const tamis_edge_array *named, tamis_type type);
+
+/* Fills arguments; returns how many they are. */
+int tamis_gpu_add_arrays(const tamis_gpu_arrays *arrays, tamis_gpu_named *to);
+
 /*
  * Arguments that kernels of plans take by these very names: the problem, the operands of one execution, the edge. A
  * method changes those that differ in its launch before it passes them on. `wide` is defined with SDDMM_PARAMETERS of
@@ -55,7 +72,9 @@ typedef struct tamis_gpu_common {
         pairs_batch_stride;
     int64_t edge_kind, has_values, wide, keeps;
     double edge_scale, edge_slope, edge_epsilon, alpha, beta;
-    int64_t members; /* members of a batch, one or more: the grid's z */
+    int64_t members;      /* members of a batch, one or more: the grid's z */
+    int64_t first_member; /* the number of the first one, and arrays: texts read them */
+    tamis_gpu_arrays arrays;
 } tamis_gpu_common;
 
 /* Finds the signature's parameters that are fields of tamis_gpu_common. */

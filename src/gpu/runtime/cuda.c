@@ -14,7 +14,7 @@
 #include "gpu/runtime/nvrtc.h"
 #include "gpu/runtime/runtime.h"
 
-enum { DEVICES_MOST = 64, ARGUMENTS_MOST = 48 };
+enum { DEVICES_MOST = 64, ARGUMENTS_MOST = TAMIS_GPU_PARAMETERS_MOST };
 
 typedef struct cuda_device {
     tamis_gpu_device shared; /* first: verbs get a pointer to it */

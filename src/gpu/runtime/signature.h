@@ -7,7 +7,7 @@
 
 #include <tamis/types.h>
 
-enum { TAMIS_GPU_PARAMETERS_MOST = 48, TAMIS_GPU_NAME_MOST = 32 };
+enum { TAMIS_GPU_PARAMETERS_MOST = 64, TAMIS_GPU_NAME_MOST = 32 };
 
 /* A place is a pointer to a CUDA kernel, and a buffer and a byte offset to an OpenCL kernel. */
 typedef enum tamis_gpu_kind {

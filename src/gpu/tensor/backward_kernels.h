@@ -4,6 +4,7 @@
  * are: most, the largest scores of two rows, in units of log 2; total, the sums of exponentials; delta, the sums of
  * exponentials times g.
  */
+#include "texts.h"
 
 /* a and e: own rows; b and d: the other rows, which come with the cells. first and second: the results of own rows;
    bits of `writes`: the results that are wanted. */
@@ -12,7 +13,7 @@
         IN(element, b), int64 b_stride, IN(element, d), int64 d_stride, IN(element, e), int64 e_stride,                \
         int64 e_batch_stride, OUT(output, first), int64 first_stride, int64 first_batch_stride, OUT(output, second),   \
         int64 second_stride, int64 second_batch_stride, int32 writes, BATCH_PARAMETERS, real edge_scale, real alpha,   \
-        real beta
+        real beta TEXT_PARAMETERS
 #define BACKWARD_SCRATCH                                                                                               \
     MEMBER(partials, scratch_batch_stride);                                                                            \
     MEMBER(stats, scratch_batch_stride)

@@ -36,9 +36,13 @@
  * Each launch moves, for each cell, 64 other rows of two matrices and 512 bytes of masks; and for each panel its own
  * rows and results. The right choice for 16 bits if the forward call is fused_narrow.cu.
  *
+ * A text (score_kernels.h) takes the place of the scale, and its derivative that of its factor.
+ *
  * INNER_STEPS, WIDTH_STEPS: K and L in steps of 16 numbers. STAGES: cells in shared memory.
  */
 #include "simt.h"
+#include "rounded_score_kernels.h"
+#include "texts.h"
 #define FACTORS_BF16 (ELEMENT == 116)
 #include "tensor_cores.h"
 #include "cell_kernels.h"
@@ -61,6 +65,7 @@
 #define PART     (OUTS * THREADS) /* floats of a panel's partial sums */
 #define COPIES_FIRST (TILES > 2) /* copies before a cell's products, for lack of registers for both; else while they run */
 #define SHARES_LOG (ELEMENT == 16 ? 14.0f : 0.0f) /* log2 of the scale of shares */
+#include "score_kernels.h"
 
 /* Arguments shared by the kernels of a call. a and e: own rows; b and d: the other rows. stats: of all rows of S.
    Nonzeros come from the cells alone: the transpose's are stored nowhere else. */
@@ -77,6 +82,9 @@ typedef struct problem {
     const float2 *stats;
     float in_log2, by; /* scores in units of log 2; the power of two that scales differences */
     real factor[2], beta; /* of both results */
+#if SCORES_ARE_TEXTS
+    cell_text text;
+#endif
 } problem;
 
 /* ------------------------------------------------------------------------------------------ plainly */
@@ -98,11 +106,15 @@ FUNCTION float plain_result(const problem &p, int which, int64 cell, int64 row, 
         const int64 other = other_of(p, t / SIDE, (int)(row % SIDE), (int)(t % SIDE));
         if (other < 0) continue;
         const float2 stats = p.stats[BY_COLUMNS ? other : row];
-        const float x = plain_dot(p.a + row * p.a_stride, p.b + other * p.b_stride, p.inner);
+        float x = plain_dot(p.a + row * p.a_stride, p.b + other * p.b_stride, p.inner), slope = 1;
+#if SCORES_ARE_TEXTS
+        const text_results found = text_score(p.text, x, 1, row, other);
+        x = found.p, slope = found.by_x;
+#endif
         const float share = exp2f(fmaf(x, p.in_log2, -stats.x));
         if (which == 0) {
             const float g = plain_dot(p.e + row * p.e_stride, p.d + other * p.d_stride, p.width);
-            result = fmaf(share * ((g - stats.y) * p.by), real_of(p.b[other * p.b_stride + column]), result);
+            result = fmaf(share * ((g - stats.y) * p.by) * slope, real_of(p.b[other * p.b_stride + column]), result);
         } else {
             result = fmaf(share, real_of(p.d[other * p.d_stride + column]), result);
         }
@@ -267,7 +279,11 @@ FUNCTION void begin_outer(float *g, uint64 own, uint64 stage) {
 /* Adds a cell to the sums. x: products of its rows; g: outer products, which may still run; lse and delta: of the own
    rows; noted: of the other rows. */
 FUNCTION void add_products(row_sums &of, float *sums, float *x, float *g, const problem &p, const float *lse, const float *delta,
-                           const float4 *noted, uint64 own, uint64 stage, uint64 across, uint32 wanted, int full, int lane) {
+                           const float4 *noted, uint64 own, uint64 stage, uint64 across, uint32 wanted, int full, int c, int row_in, int lane) {
+#if SCORES_ARE_TEXTS
+    float slopes[32];
+    text_scores(x, FIRST_TILES ? slopes : 0, 0, p.text, columns_of(p.cells + c, p.together[c], p.lists), p.cells[c].panel * SIDE + row_in, p.rows, lane);
+#endif
 #if PASS == SUMS
     if (!(p.in_log2 > 0)) { /* negative scale: the largest score is not that of the largest product */
 #pragma unroll
@@ -329,6 +345,10 @@ FUNCTION void add_products(row_sums &of, float *sums, float *x, float *g, const 
             for (int i = 4 * j; i < 4 * j + 4; i++) g[i] = difference_of(x[i], g[i], i % 2 ? two.w : two.y, p.by);
         }
     }
+#if SCORES_ARE_TEXTS
+#pragma unroll
+    for (int i = 0; i < 32; i++) g[i] *= full || wanted >> i & 1 ? slopes[i] : 1;
+#endif
 #pragma unroll
     for (int i = 0; i < 32; i += 2) factors[0][i / 2] = pair_of(g[i], g[i + 1]);
     begin_sums(sums, factors[0], across, INNER_TILES);
@@ -373,9 +393,11 @@ KERNEL backward_narrow(BACKWARD_PARAMETERS, int64 others, int32 each, int32 more
     const uint32 own = shared_address(memory), first_stage = own + OWN_TILES * TILE, first_notes = first_stage + STAGES * (TILES * TILE);
     wait_for_last_launch();
     const float by = PASS == SUMS ? 1 : scale_of_differences(largest), shares = ELEMENT == 16 ? 0x1p-14f : 1;
+    TAKE_SCORES
+    const real scale = SCORES_ARE_TEXTS ? 1 : edge_scale;
     const problem p = {rows, others, inner, width, all, lists, together, masks, a, e, b, d, a_stride, e_stride, b_stride, d_stride,
                        {writes & 1 ? first : 0, writes & 2 ? second : 0}, {first_stride, second_stride}, (const float2 *)stats,
-                       edge_scale * LOG2_E, by, {alpha * edge_scale * shares / by, alpha * shares}, beta};
+                       scale * LOG2_E, by, {alpha * scale * shares / by, alpha * shares}, beta AND_SCORES};
     const int64 panel_before = begin > 0 ? all[begin - 1].panel : -1;
     if (GROUP_X == 0) write_empty(p, (float2 *)stats, 0, all[0].panel, item);
     const uint64 own_first = operand_of(own), stage_first = operand_of(first_stage), stage_across = operand_across(first_stage, TILE);
@@ -433,7 +455,7 @@ KERNEL backward_narrow(BACKWARD_PARAMETERS, int64 others, int32 each, int32 more
         PRODUCTS_WAIT(NEEDS_G);
         PRODUCTS_PIN(x, 32);
         const float4 *const noted = (const float4 *)(memory + (first_notes - own) + stage * (SIDE * 8));
-        add_products(of, sums, x, g, p, lse, delta, noted, own_first, tile_of(stage_first, tile), tile_of(stage_across, tile), wanted, full, lane);
+        add_products(of, sums, x, g, p, lse, delta, noted, own_first, tile_of(stage_first, tile), tile_of(stage_across, tile), wanted, full, c, row_in, lane);
         if (fresh && c + 1 < end) {
             __syncthreads(); /* the own rows are no longer needed */
             copy_own(own, from, next_panel, rows, item);

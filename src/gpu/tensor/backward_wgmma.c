@@ -59,22 +59,30 @@ static bool fits(const tamis_problem *p) {
            (!is_narrow(p) || (p->rows <= UINT32_MAX && p->cols <= UINT32_MAX));
 }
 
+/* A text whose derivative by x is all that is wanted: executions may ask for those by arrays, which are sums over
+   entries. */
+static bool takes_text(const tamis_problem *p) {
+    enum { STEPS_MOST = 64 };
+    const tamis_edge_text *const text = p->edge_constants.text;
+    return !text || (is_narrow(p) && text->value.arrays == 0 && text->all.count <= STEPS_MOST);
+}
+
 static bool takes(const tamis_problem *p) {
     const tamis_profile *const profile = &p->evidence->profile;
     const tamis_tensor_form form = tamis_tensor_of(p->device).form;
     const int64_t most = (is_narrow(p) ? 2 : 1) * (form == TAMIS_TENSOR_WGMMA ? 2 : 1) * SIDE;
     return fits(p) && form != TAMIS_TENSOR_NONE && p->type != TAMIS_F64 && p->edge == TAMIS_EDGE_SOFTMAX &&
-           p->nnz > 0 && p->inner > 0 && p->inner <= most && p->width > 0 && p->width <= most && profile->sorted &&
-           profile->duplicates == 0;
+           takes_text(p) && p->nnz > 0 && p->inner > 0 && p->inner <= most && p->width > 0 && p->width <= most &&
+           profile->sorted && profile->duplicates == 0;
 }
 
 /* Seconds of one direction (by rows or by columns) for a member: half of what both take; for fp16 also half of the sums
    of rows, which it cannot take from the forward call. */
 static double narrow_seconds(const tamis_problem *p) {
     const tamis_gpu_rates *const f = tamis_gpu_rates_of(p);
-    const double members = fmax((double)p->batch, 1), launches = reads_known(p) ? 1 : 1.5;
+    const double members = fmax((double)p->batch, 1), launches = reads_known(p) && !p->edge_constants.text ? 1 : 1.5;
     const double columns = (double)(tamis_gpu_round_up(p->inner, 16) + tamis_gpu_round_up(p->width, 16));
-    const double cell = f->backward_narrow.cell_ps + f->backward_narrow.column_ps * columns;
+    const double cell = f->backward_narrow.cell_ps + f->backward_narrow.column_ps * columns + 2 * tamis_gpu_text_ps(p);
     const double picoseconds = members * tamis_fused_wgmma_cells(p) * cell * launches;
     return (tamis_gpu_launched(p, tamis_tensor_issue(p, picoseconds)) + f->backward_begin / 2) / members;
 }
@@ -211,7 +219,7 @@ static tamis_status prepare_rows(tamis_prepared *p) {
     if (in_launches(&p->problem)) { /* compiles while the cells are built */
         TRY(compile_launch(p, s, SUMS, BY_SUMS));
         TRY(compile_launch(p, s, BACK, BY_ROWS));
-        if (reads_known(&p->problem)) TRY(compile_known(p));
+        if (reads_known(&p->problem) && !p->problem.edge_constants.text) TRY(compile_known(p));
     } else {
         TRY(compile(p, s, false));
     }
@@ -232,10 +240,18 @@ static tamis_status prepare_columns(tamis_prepared *p) {
     return make_cells(p, s);
 }
 
-static const tamis_gpu_method by_rows = {
-    .name = "gpu-tensor", .prepare = prepare_rows, .state_bytes = sizeof(back_state), .batches = true};
-static const tamis_gpu_method by_columns = {
-    .name = "gpu-tensor", .prepare = prepare_columns, .state_bytes = sizeof(back_state), .batches = true};
+static const tamis_gpu_method by_rows = {.name = "gpu-tensor",
+                                         .prepare = prepare_rows,
+                                         .state_bytes = sizeof(back_state),
+                                         .batches = true,
+                                         .texts = true,
+                                         .slopes = true};
+static const tamis_gpu_method by_columns = {.name = "gpu-tensor",
+                                            .prepare = prepare_columns,
+                                            .state_bytes = sizeof(back_state),
+                                            .batches = true,
+                                            .texts = true,
+                                            .slopes = true};
 
 /* ------------------------------------------------------------------------------------------ scratch */
 
@@ -360,7 +376,7 @@ typedef struct call {
     const tamis_prepared_backward *back;
     void *stream;
     const tamis_backward_operands *x;
-    int64_t count; /* members */
+    int64_t first, count; /* members */
     places at;
     tamis_place scratch; /* of the first member */
 } call;
@@ -462,6 +478,7 @@ static tamis_gpu_common common_of(const call *c, const way *w) {
                                      .b = *w->b,
                                      .d = *w->d,
                                      .batch = c->count,
+                                     .first_member = c->first,
                                      .alpha = c->x->alpha,
                                      .beta = c->x->beta,
                                      .scratch_batch_stride = c->at.member};
@@ -522,6 +539,7 @@ static tamis_status execute(const tamis_prepared_backward *back, void *stream, c
         const call c = {.back = back,
                         .stream = stream,
                         .x = &part,
+                        .first = first,
                         .count = tamis_gpu_min(p->batch - first, back->at_once),
                         .at = at,
                         .scratch = tamis_gpu_after(x->scratch, counters_of(&at, back->at_once))};

@@ -23,9 +23,12 @@
  * of the result. The right choice for attention in 16 bits unless cells of 64 x 64 are so much fuller that they save a
  * third of the products: blocks of 64 at random.
  *
+ * A text (score_kernels.h) takes the place of the scale.
+ *
  * INNER_STEPS, WIDTH_STEPS: K and L in steps of 16 numbers. STAGES: cells in shared memory.
  */
 #include "simt.h"
+#include "rounded_score_kernels.h"
 #include "edges.h"
 #define FACTORS_BF16 (ELEMENT == 116)
 #include "tensor_cores.h"
@@ -214,8 +217,8 @@ FUNCTION void release_products(team_view &view, const shared_memory &shared, int
 }
 
 /* Multiplies the group's cells and writes the rows of panels that end here. */
-FUNCTION void multiply_cells(const problem &p, const cell_run &run, const shared_memory &shared, const uint32 *masks, float *partials,
-                             int32 *arrived, int item) {
+FUNCTION void multiply_cells(const problem &p, const cell_run &run, const shared_memory &shared, const uint32 *masks, const int32 *together,
+                             const index *lists, float *partials, int32 *arrived, int item) {
     const int lane = item % 32, team = item / 128, last = run.end - 1;
     const int rises = p.in_log2 > 0; /* scores rise with the product */
     const float in_log2 = rises ? p.in_log2 : 1;
@@ -229,6 +232,9 @@ FUNCTION void multiply_cells(const problem &p, const cell_run &run, const shared
     const auto take_scores = [&](int c) { /* turns a cell's scores, which are there, into exponentials */
         PRODUCTS_PIN(x, SCORES);
         release_scores(view, shared, c + 1 == stop, lane);
+#if SCORES_ARE_TEXTS
+        text_scores(x, 0, 0, p.text, columns_of(all + c, together[c], lists), all[c].panel * ROWS + item / 32 * 16 + lane / 4, p.rows, lane);
+#endif
         finish_scores(x, p.in_log2, !rises, wanted);
         load_mask(wanted, masks, min(c + 1, last), item);
         return exponentials(state, factor, x, in_log2);
@@ -277,6 +283,7 @@ KERNEL fused_large(FUSED_PARAMETERS, int32 tiled, MAP(a_tiles), MAP(b_tiles), MA
     MEMBER(arrived, scratch_batch_stride);
     const cell_record *const all = (const cell_record *)records;
     const cell_run run = {begin_of(all, (int)GROUP_X, each, more), begin_of(all, (int)GROUP_X + 1, each, more), each, more, all};
+    TAKE_SCORES
     const problem p = PROBLEM;
     const uint32 own = shared_address(memory);
     const shared_memory shared = {own, own + OWN_BYTES, own + OWN_BYTES + STAGES * TILES * TILE};
@@ -291,6 +298,6 @@ KERNEL fused_large(FUSED_PARAMETERS, int32 tiled, MAP(a_tiles), MAP(b_tiles), MA
         REGISTERS_MORE(MORE);
         wait_for_last_launch();
         if (GROUP_X == 0) write_empty(p, 0, all[0].panel, LOCAL_ID);
-        if (run.begin < run.end) multiply_cells(p, run, shared, masks, partials, arrived, LOCAL_ID);
+        if (run.begin < run.end) multiply_cells(p, run, shared, masks, together, lists, partials, arrived, LOCAL_ID);
     }
 }

@@ -16,9 +16,12 @@
  * Moves, for each cell, 64 rows of B and of D and 512 bytes of masks; and for each panel its rows of A and of the
  * result. The right choice for attention in 16 bits if cells are dense: if about one score in ten or more is wanted.
  *
+ * A text (score_kernels.h) takes the place of the scale.
+ *
  * INNER_STEPS, WIDTH_STEPS: K and L in steps of 16 numbers. STAGES: cells in shared memory.
  */
 #include "simt.h"
+#include "rounded_score_kernels.h"
 #include "edges.h"
 #define FACTORS_BF16 (ELEMENT == 116)
 #include "tensor_cores.h"
@@ -50,6 +53,7 @@ KERNEL fused_narrow(FUSED_PARAMETERS) {
     const cell_record *const all = (const cell_record *)records;
     const int begin = begin_of(all, (int)GROUP_X, each, more), end = begin_of(all, (int)GROUP_X + 1, each, more);
     const uint32 own = shared_address(memory), first_stage = own + INNER_TILES * TILE;
+    TAKE_SCORES
     const problem p = PROBLEM;
     wait_for_last_launch();
     if (GROUP_X == 0) write_empty(p, 0, all[0].panel, item);
@@ -100,6 +104,9 @@ KERNEL fused_narrow(FUSED_PARAMETERS) {
             copy_own(own, from_a, next_panel, rows, item);
             copies_commit();
         }
+#if SCORES_ARE_TEXTS
+        text_scores(x, 0, 0, p.text, columns_of(all + c, together[c], lists), panel * ROWS + row_in, rows, lane);
+#endif
         finish_scores(x, p.in_log2, !rises, &wanted);
         uint32 factors[SCORES / 2];
         if (exponentials(state, factor, x, in_log2)) rescale(sums, factor);

@@ -4,6 +4,8 @@
  * finite are recomputed in fp32. The kernels define ROWS, the rows of a panel, and MULTIPLYING, the threads that
  * multiply. Included after narrow_kernels.h.
  */
+#include "score_kernels.h"
+
 #define SCORES     (SIDE / 2)                     /* of a thread in a cell */
 #define WORDS      (SIDE / 64)                    /* of its mask */
 #define OUTS       (32 * WIDTH_TILES)             /* sums of a thread */
@@ -22,18 +24,21 @@ typedef struct problem {
     real *pairs;   /* NULL: not wanted */
     float in_log2; /* scores in units of log 2 */
     real alpha, beta;
+#if SCORES_ARE_TEXTS
+    cell_text text;
+#endif
 } problem;
 
 #define FUSED_PARAMETERS                                                                                               \
     int64 rows, IN(offset, offsets), IN(index, columns), IN(element, a), int64 a_stride, IN(element, b),               \
         int64 b_stride, int64 inner, IN(element, d), int64 d_stride, int64 width, OUT(output, out), int64 out_stride,  \
-        BATCH_PARAMETERS, real edge_scale, real alpha, real beta, KEEP_PARAMETERS, int64 others, int32 each,           \
-        int32 more, IN(int64, records), OUT(float, partials), OUT(int32, arrived), IN(index, lists),                   \
+        BATCH_PARAMETERS, real edge_scale, real alpha, real beta TEXT_PARAMETERS, KEEP_PARAMETERS, int64 others,       \
+        int32 each, int32 more, IN(int64, records), OUT(float, partials), OUT(int32, arrived), IN(index, lists),       \
         IN(int32, together), IN(uint32, masks)
 #define PROBLEM                                                                                                        \
     {                                                                                                                  \
         rows, others, inner, width, offsets, columns, a, b, d, a_stride, b_stride, d_stride, out, out_stride,          \
-            keeps ? pairs : 0, edge_scale *LOG2_E, alpha, beta                                                         \
+            keeps ? pairs : 0, (SCORES_ARE_TEXTS ? 1 : edge_scale) * LOG2_E, alpha, beta AND_SCORES                    \
     }
 
 /* A thread's two rows: the largest score, in units of log 2, common to a row's lanes, and the lane's own sum of
@@ -63,7 +68,10 @@ FUNCTION float plain_result(const problem &p, int64 row, int64 column, float mos
 #pragma unroll 1
     for (int64 t = p.offsets[row] + lane; t < end; t += 32) {
         const int64 other = (int64)p.columns[t];
-        const float x = plain_dot(p.a + row * p.a_stride, p.b + other * p.b_stride, p.inner);
+        float x = plain_dot(p.a + row * p.a_stride, p.b + other * p.b_stride, p.inner);
+#if SCORES_ARE_TEXTS
+        x = text_score(p.text, x, 1, row, other).p;
+#endif
         result = fmaf(exp2f(fmaf(x, p.in_log2, -most)), real_of(p.d[other * p.d_stride + column]), result);
     }
     return sum_of_warp(result) / sum;

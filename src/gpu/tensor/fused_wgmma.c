@@ -50,13 +50,19 @@ static int64_t longest(const tamis_problem *p, const fused_state *s) { /* row le
 static int64_t tiled_rows(const tamis_problem *p) { return tamis_gpu_round_up(p->rows, SIDE); }
 static int64_t filled(const tamis_problem *p) { return tamis_gpu_round_up(p->cols, SIDE); }
 
+/* A text's steps are compiled for each of a thread's 32 or 64 scores; its entries' arrays are not at hand. */
+static bool takes_text(const tamis_edge_text *text) {
+    enum { STEPS_MOST = 48 };
+    return !text || (text->value.count <= STEPS_MOST && !tamis_edge_text_reads(text, TAMIS_STEP_ENTRY));
+}
+
 bool tamis_fused_wgmma_takes(const tamis_problem *problem) {
     const bool longest = is_narrow(problem) && tamis_tensor_of(problem->device).form == TAMIS_TENSOR_WGMMA;
     const int64_t most = (longest ? 4 : 2) * BLOCK;
     /* narrow cells keep columns and rows in 32 bits */
     if (is_narrow(problem) && (problem->rows > UINT32_MAX || problem->cols > UINT32_MAX)) return false;
-    return problem->edge == TAMIS_EDGE_SOFTMAX && problem->inner > 0 && problem->inner <= most && problem->width > 0 &&
-           problem->width <= most && problem->nnz > 0;
+    return problem->edge == TAMIS_EDGE_SOFTMAX && takes_text(problem->edge_constants.text) && problem->inner > 0 &&
+           problem->inner <= most && problem->width > 0 && problem->width <= most && problem->nnz > 0;
 }
 
 double tamis_fused_wgmma_cells(const tamis_problem *p) {
@@ -76,17 +82,30 @@ static double large_cells(const tamis_problem *p) {
                 tamis_gpu_cells_about(p, LARGE_ROWS) * LARGE_ROWS / (double)large_side(p) + panels / 2);
 }
 
-/* Picoseconds of all cells. */
-static double cells_ps(const tamis_problem *p, const tamis_gpu_cell_rates *f, double cells) {
+/* Picoseconds of a text's instructions in a cell of 64 x 64: a multiprocessor issues 128 at a time. It is derived, not
+   measured. */
+double tamis_gpu_text_ps(const tamis_problem *p) {
+    enum { FUNCTION = 12 /* instructions */ };
+    const double instruction_ps = 140;
+    const tamis_edge_text *const text = p->edge_constants.text;
+    double ps = 0;
+    for (int t = 0; text && t < text->value.count; t++)
+        if (text->value.steps[t].kind >= TAMIS_STEP_LEAVES)
+            ps += instruction_ps * (text->value.steps[t].kind >= TAMIS_STEP_POW ? FUNCTION : 1);
+    return ps;
+}
+
+/* Picoseconds of all cells; each has as many scores as `of` cells of 64 x 64. */
+static double cells_ps(const tamis_problem *p, const tamis_gpu_cell_rates *f, double cells, double of) {
     const double columns = (double)(tamis_gpu_round_up(p->inner, 16) + tamis_gpu_round_up(p->width, 16));
-    return cells * (f->cell_ps + f->column_ps * columns);
+    return cells * (f->cell_ps + f->column_ps * columns + of * tamis_gpu_text_ps(p));
 }
 static double large_ps(const tamis_problem *p) {
     const double squares = large_cells(p) * (double)large_side(p) / LARGE_ROWS; /* cells of 128 x 128 */
-    return cells_ps(p, &tamis_gpu_rates_of(p)->fused_large, squares);
+    return cells_ps(p, &tamis_gpu_rates_of(p)->fused_large, squares, 4);
 }
 static double narrow_ps(const tamis_problem *p) {
-    return cells_ps(p, &tamis_gpu_rates_of(p)->fused_narrow, tamis_fused_wgmma_cells(p));
+    return cells_ps(p, &tamis_gpu_rates_of(p)->fused_narrow, tamis_fused_wgmma_cells(p), 1);
 }
 
 static bool is_large(const tamis_problem *p) {
@@ -109,8 +128,8 @@ double tamis_fused_wgmma_seconds(const tamis_problem *p, double *cells) {
                  width = (double)tamis_gpu_round_up(p->width, BLOCK);
     const double bytes = 2 * (double)tamis_type_size(p->type);
     const double split = bytes * ((double)(p->rows + p->cols) * inner + (double)p->cols * width);
-    const double cell =
-        f->fused_wgmma.cell.cell_ps + f->fused_wgmma.cell.column_ps * inner + f->fused_wgmma.column_ps * width;
+    const double cell = f->fused_wgmma.cell.cell_ps + f->fused_wgmma.cell.column_ps * inner +
+                        f->fused_wgmma.column_ps * width + tamis_gpu_text_ps(p);
     const double picoseconds = *cells * cell * (tamis_splits(p) ? 1 : f->highs[2]);
     return tamis_gpu_streamed(p, split) + tamis_gpu_launched(p, tamis_tensor_issue(p, picoseconds)) +
            f->fused_wgmma.begin;
@@ -335,4 +354,5 @@ const tamis_gpu_method tamis_fused_wgmma = {.name = "gpu-tensor",
                                             .execute = execute,
                                             .state_bytes = sizeof(fused_state),
                                             .batches = true,
-                                            .keeps = true};
+                                            .keeps = true,
+                                            .texts = true};

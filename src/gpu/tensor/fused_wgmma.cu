@@ -22,7 +22,7 @@
  * not finite, or so small that fp16 keeps too few of their bits, are recomputed in fp32.
  *
  * PRODUCTS: 3 if numbers and exponentials are two fp16 numbers each; 2 for fp16 and bf16, which one fp16 number holds;
- * 1 with math = tf32. RESIDENT: lines of 128 bytes of a row of A, which stay for a panel. BLOCKS: blocks of 64 columns
+ * 1 with math = tf32. A text (score_kernels.h) takes the place of scale and s. RESIDENT: lines of 128 bytes of a row of A, which stay for a panel. BLOCKS: blocks of 64 columns
  * of D. SLOTS: tiles of the ring in shared memory.
  *
  * The right choice for softmax if cells are dense: attention, if about one score in ten or more is wanted.
@@ -258,7 +258,7 @@ FUNCTION void multiply_step(float *crossed, float *whole, const shared_memory &s
     for (int i = 0; i < count && lane == 0; i++) gate_arrive(EMPTY(tiles[i].place));
 }
 
-/* Scales scores to units of log 2, except for the row factors where these can be applied later. Doubtful scores become
+/* Scales scores to units of log 2, and products of texts to what they are, except for the row factors where these can be applied later. Doubtful scores become
    NaN, to be recomputed. */
 FUNCTION void scale_scores(float *sum, const float *row_scales, const float *row_factors, int special, const operands &p,
                            const cell_notes *noted, int lane) {
@@ -267,7 +267,7 @@ FUNCTION void scale_scores(float *sum, const float *row_scales, const float *row
         for (int i = 0; i < 32; i++) {
             const float by = noted->scales[i / 4 * 8 + lane % 4 * 2 + i % 2];
             if ((by < 0 || row_scales[i / 2 % 2] < 0) && fabsf(sum[i]) < DOUBT * (float)p.inner) sum[i] = float_of_bits(0x7fc00000u);
-            sum[i] *= fabsf(by) * fabsf(row_scales[i / 2 % 2]) * (p.scale * LOG2_E);
+            sum[i] *= fabsf(by) * fabsf(row_scales[i / 2 % 2]) * (SCORES_ARE_TEXTS ? 1 : p.scale * LOG2_E);
         }
     } else {
 #pragma unroll
@@ -276,14 +276,14 @@ FUNCTION void scale_scores(float *sum, const float *row_scales, const float *row
 #pragma unroll
             for (int i = 4 * j; i < 4 * j + 4; i++) sum[i] *= i % 2 ? by.y : by.x;
         }
-        if (HAS_VALUES) {
+        if (HAS_VALUES || SCORES_ARE_TEXTS) {
 #pragma unroll
             for (int i = 0; i < 32; i++) sum[i] *= row_factors[i / 2 % 2];
         }
     }
 }
 
-/* Recomputes the scores that are not finite in fp32. */
+/* Recomputes the scores, or the products of texts, that are not finite in fp32. */
 FUNCTION void compute_again(float *sum, const operands &p, uint32 wanted, const uint32 *row_masks, const index *firsts,
                             int64 panel, int row_in, int lane) {
     uint32 again = 0;
@@ -293,11 +293,28 @@ FUNCTION void compute_again(float *sum, const operands &p, uint32 wanted, const 
 #pragma unroll 1
     for (; again; again &= again - 1) {
         const int which = __ffs((int)again) - 1, row = row_in + which / 2 % 2 * 8;
+#if SCORES_ARE_TEXTS
+        const float x = plain_product(p, panel * SIDE + row, place_of(row_masks, firsts, row_in, which, lane));
+#else
         const float x = LOG2_E * plain_score(p, panel * SIDE + row, place_of(row_masks, firsts, row_in, which, lane));
+#endif
 #pragma unroll
         for (int i = 0; i < 32; i++) sum[i] = i == which ? x : sum[i];
     }
 }
+
+#if SCORES_ARE_TEXTS
+/* Replaces products by scores in units of log 2. */
+FUNCTION void take_texts(float *sum, const operands &p, int c, uint32 wanted, const uint32 *row_masks, const index *firsts,
+                         const cell_notes *noted, int row_in, int lane) {
+    float s[32];
+    if (HAS_VALUES) load_values(s, p, wanted, row_masks, firsts, row_in, lane);
+    text_scores(sum, 0, HAS_VALUES ? s : 0, p.text, columns_of(&noted->cell, p.together[c], p.lists),
+                noted->cell.panel * SIDE + row_in, p.rows, lane);
+#pragma unroll
+    for (int i = 0; i < 32; i++) sum[i] *= LOG2_E;
+}
+#endif
 
 /* Online softmax: updates the largest score of each row over its four lanes, and rescales the earlier sums. `against`:
    the shift of the exponentials. */
@@ -405,8 +422,8 @@ FUNCTION void multiply_cells(const operands &p, const shared_memory &shared, int
     const int64 panel_before = p.begin > 0 ? records[p.begin - 1].panel : -1;
     if (GROUP_X == 0) write_empty(p, 0, records[0].panel, LOCAL_ID);
     const uint64 first_a = operand_of(shared.a), first_slot = operand_of(shared.ring), first_across = operand_across(shared.ring, TILE);
-    const float in_log2 = fabsf(p.scale) * LOG2_E;
-    const int unusual = !(p.scale > 0 && in_log2 > 0x1p-40f && in_log2 < 0x1p40f);
+    const float in_log2 = SCORES_ARE_TEXTS ? 1 : fabsf(p.scale) * LOG2_E;
+    const int unusual = !((SCORES_ARE_TEXTS || p.scale > 0) && in_log2 > 0x1p-40f && in_log2 < 0x1p40f);
     turn slot = {0, 0}, note = {0, 0};
     float out_sums[OUTS];
     row_state rows;
@@ -447,6 +464,10 @@ FUNCTION void multiply_cells(const operands &p, const shared_memory &shared, int
         const uint32 *const own_masks = p.row_masks + (int64)c * (2 * SIDE);
         const index *const own_firsts = p.firsts + (int64)c * SIDE;
         scale_scores(sum, row_scales, row_factors, special, p, noted, lane);
+#if SCORES_ARE_TEXTS
+        if (special) compute_again(sum, p, wanted, own_masks, own_firsts, panel, row_in, lane);
+        take_texts(sum, p, c, wanted, own_masks, own_firsts, noted, row_in, lane);
+#else
         if (HAS_VALUES) {
             float x[32];
             load_values(x, p, wanted, own_masks, own_firsts, row_in, lane);
@@ -454,7 +475,8 @@ FUNCTION void multiply_cells(const operands &p, const shared_memory &shared, int
             for (int i = 0; i < 32; i++) sum[i] = fmaf(x[i], LOG2_E, sum[i]);
         }
         if (special) compute_again(sum, p, wanted, own_masks, own_firsts, panel, row_in, lane);
-        if (special || HAS_VALUES) row_factors[0] = row_factors[1] = 1; /* sum has the scores themselves */
+#endif
+        if (special || HAS_VALUES || SCORES_ARE_TEXTS) row_factors[0] = row_factors[1] = 1; /* sum has the scores themselves */
         if (!__all_sync(0xffffffffu, wanted == 0xffffffffu)) {
 #pragma unroll
             for (int i = 0; i < 32; i++)
@@ -491,18 +513,19 @@ FUNCTION void multiply_cells(const operands &p, const shared_memory &shared, int
 KERNEL fused_wgmma(int64 rows, IN(offset, offsets), IN(index, columns), IN(value, values), IN(element, a),
                    int64 a_stride, IN(element, b), int64 b_stride, int64 inner, IN(element, d), int64 d_stride,
                    int64 width, OUT(output, out), int64 out_stride, BATCH_PARAMETERS, real edge_scale, real alpha,
-                   real beta, KEEP_PARAMETERS, int32 each, int32 more, IN(int64, records), OUT(float, partials),
+                   real beta TEXT_PARAMETERS, KEEP_PARAMETERS, int32 each, int32 more, IN(int64, records), OUT(float, partials),
                    int64 arrived_at, int64 tiled_rows, int64 tiled, IN(index, lists), IN(int32, together),
                    IN(uint32, masks), IN(uint32, row_masks), IN(index, firsts), IN(char, lines), int64 split_at,
                    int64 d_scales_at, int64 d_split_at) {
     extern __shared__ __align__(1024) char memory[];
     MEMBER(partials, scratch_batch_stride);
     MEMBER(lines, 4 * scratch_batch_stride);
+    TAKE_SCORES
     const operands p = {rows, inner, width, offsets, columns, values, a, b, d, a_stride, b_stride, d_stride, out, out_stride,
                         keeps ? pairs : 0, edge_scale, alpha, beta, first_cell(blockIdx.x, each, more),
                         first_cell(blockIdx.x + 1, each, more), each, more, records, lists, together, masks, row_masks, firsts,
                         tiled_rows, (tiled - tiled_rows) * 128, (const float *)lines, (const float *)(lines + d_scales_at),
-                        lines + split_at, lines + d_split_at, partials, (int32 *)(partials + arrived_at)};
+                        lines + split_at, lines + d_split_at, partials, (int32 *)(partials + arrived_at) AND_SCORES};
     const uint32 base = shared_address(memory);
     cell_notes *const notes = (cell_notes *)(memory + (RESIDENT + SLOTS) * TILE);
     const shared_memory shared = {base, base + RESIDENT * TILE, shared_address(notes + CELLS), notes};

@@ -3,6 +3,7 @@
  * panels, and results; those that fp16 cannot give are recomputed in fp32. fused_wgmma.cu defines PRODUCTS, OUTS, PART
  * and the cells' sizes. Included after copy_kernels.h.
  */
+#include "score_kernels.h"
 
 /* The kernel's operands. */
 typedef struct operands {
@@ -30,6 +31,9 @@ typedef struct operands {
     /* the groups' partial sums of shared panels, and counters of those stored */
     float *partials;
     int32 *arrived;
+#if SCORES_ARE_TEXTS
+    cell_text text;
+#endif
 } operands;
 
 /* A thread's state of its two rows: the largest score, in units of log 2; the sum of exponentials; the largest and
@@ -51,12 +55,21 @@ FUNCTION void begin_rows(row_state &rows, float *out_sums) {
 
 /* ------------------------------------------------------------------------------------------ plainly */
 
-FUNCTION float plain_score(const operands &p, int64 row, int64 t) {
+FUNCTION float plain_product(const operands &p, int64 row, int64 t) {
     const element *const x = p.a + row * p.a_stride, *const y = p.b + (int64)p.columns[t] * p.b_stride;
     float sum = 0;
 #pragma unroll 1
     for (int64 i = 0; i < p.inner; i++) sum = fmaf(real_of(x[i]), real_of(y[i]), sum);
-    return HAS_VALUES ? p.scale * sum + real_of_value(p.values[t]) : p.scale * sum;
+    return sum;
+}
+
+FUNCTION float plain_score(const operands &p, int64 row, int64 t) {
+    const float x = plain_product(p, row, t);
+#if SCORES_ARE_TEXTS
+    return text_score(p.text, x, HAS_VALUES ? real_of_value(p.values[t]) : 1, row, (int64)p.columns[t]).p;
+#else
+    return HAS_VALUES ? p.scale * x + real_of_value(p.values[t]) : p.scale * x;
+#endif
 }
 
 /* Computes one number of a row's result in fp32, from the row's largest score and sum; all lanes of a warp. */

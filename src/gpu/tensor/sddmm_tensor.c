@@ -28,8 +28,9 @@ static bool accepts(const tamis_problem *problem, char *reason, size_t bytes) {
     else if (problem->operation == TAMIS_OP_SPMM && !tamis_wgmma_takes(problem, &problem->evidence->profile))
         why = "SpMM needs a nonzero, and sorted columns without duplicates";
     else if (problem->operation == TAMIS_OP_FUSED && !tamis_wgmma_takes(problem, &problem->evidence->profile))
-        why = "fused needs the edge softmax, K and L up to 128 (256 in 16 bits without values, on compute capability "
-              "9.0), a nonzero, and sorted columns without duplicates";
+        why =
+            "fused needs the edge softmax, or that of a text of up to 48 steps without entry arrays, K and L up to 128 (256 "
+            "in 16 bits without values, on compute capability 9.0), a nonzero, and sorted columns without duplicates";
     else if (problem->type != TAMIS_F32 && !tamis_wgmma_takes(problem, &problem->evidence->profile))
         why = "SDDMM of 16 bits needs sorted columns";
     if (!why) return tamis_gpu_cells_accept(problem, reason, bytes);
@@ -121,7 +122,7 @@ const tamis_gpu_algorithm tamis_gpu_tensor = {
             .source = "ours",
             .needs =
                 "the cells of gpu-panels; CUDA of compute capability 8.0 and up; fp32, fp16 and bf16; sorted columns, except for SDDMM in "
-                "fp32, and scratch of the size of A, B and D; fused: softmax, K and L up to 128, on 9.0 in 16 bits without values 256",
+                "fp32, and scratch of the size of A, B and D; fused: softmax, also of an expression, K and L up to 128, on 9.0 in 16 bits without values 256",
             .when =
                 "panels of 128 rows in which one product in fifteen or more is needed, on compute capability 9.0 one in "
                 "forty: meshes, attention, genes, densities from 3 per cent on; SpMM: genes, densities from 10 per cent on; "

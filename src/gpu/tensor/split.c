@@ -1,6 +1,7 @@
 #include "gpu/tensor/split.h"
 
 #include "base/status.h"
+#include "gpu/compile/requests.h"
 
 bool tamis_splits(const tamis_problem *p) { return p->type == TAMIS_F32 && p->math == TAMIS_MATH_EXACT; }
 
@@ -36,7 +37,8 @@ static tamis_status compile(tamis_prepared *p, int number, const char *kernel, b
     tamis_gpu_define(&definitions, "LOWS", split->lows);
     tamis_gpu_define(&definitions, "ROWS", rows_of(p, split->numbers));
     tamis_gpu_define(&definitions, "PIECES", pieces_of(p, split->numbers));
-    return tamis_gpu_add_kernel(p, number, "split_rows.cu", kernel, &definitions, 0);
+    /* without an edge's code: rows are the same for all */
+    return tamis_gpu_request_kernel(p->device, "split_rows.cu", definitions.text, kernel, 0, &p->kernels[number]);
 }
 
 static tamis_gpu_launch by_rows(const tamis_prepared *p, const tamis_split *split, int64_t count, int64_t matrices) {

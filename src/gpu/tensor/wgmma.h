@@ -29,6 +29,7 @@ tamis_wgmma_cells tamis_wgmma_predict(const tamis_problem *problem);
 /* Predicted seconds of a call: SpMM with `cells` cells of 128 x 128, and fused with cells of its own. */
 double tamis_spmm_wgmma_seconds(const tamis_problem *problem, double cells);
 double tamis_fused_wgmma_cells(const tamis_problem *problem); /* of 64 x 64, as gradients have them */
+double tamis_gpu_text_ps(const tamis_problem *problem);       /* of a text's instructions in one of these; 0: none */
 double tamis_fused_wgmma_seconds(const tamis_problem *problem, double *cells);
 
 tamis_status tamis_wgmma_prepare(tamis_prepared *p, tamis_wgmma *state);

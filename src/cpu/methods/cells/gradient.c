@@ -32,8 +32,9 @@ struct tamis_prepared_backward {
 
 static double seconds(const tamis_problem *problem, const tamis_problem *turned) {
     (void)turned;
-    if (problem->edge != TAMIS_EDGE_SOFTMAX || problem->nnz == 0 || problem->inner == 0 || problem->width == 0 ||
-        problem->evidence->profile.max > TAMIS_CPU_CELLS_MOST || problem->cols > UINT32_MAX)
+    if (problem->edge != TAMIS_EDGE_SOFTMAX || problem->edge_constants.text || problem->nnz == 0 ||
+        problem->inner == 0 || problem->width == 0 || problem->evidence->profile.max > TAMIS_CPU_CELLS_MOST ||
+        problem->cols > UINT32_MAX)
         return 0;
     const double products = 3.0 * (double)problem->inner + 2.0 * (double)problem->width;
     return tamis_cpu_cells_seconds(problem, products);
