@@ -175,7 +175,7 @@ def balanced(text):
 
 def formula(text):
     """Return a formula as a Python expression. Its functions are v's; so are its variables, but for operands a, b, c."""
-    names = {**{name: f"v.{name.lower()}" for name in ("x", "y", "e", "f", "scale", "slope", "epsilon", "SELECT", "EXP", "LOG", "TANH", "ERF", "ERFC", "SQRT", "FLOOR", "POW")},
+    names = {**{name: f"v.{name.lower()}" for name in ("x", "y", "e", "f", "scale", "slope", "epsilon", "SELECT", "EXP", "LOG", "TANH", "ERF", "ERFC", "SQRT", "FLOOR", "POW", "QUOTIENT")},
              **{name: name for name in "abc"}, "NUMBER": ""}
     unknown = set(re.findall(r"[A-Za-z_]\w*", text)) - set(names) | set(re.findall(r"[^\w\s().,+*/<>=!-]", text))
     if unknown:

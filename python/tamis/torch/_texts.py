@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import operator
 import re
 from typing import Any, Mapping
 
@@ -77,7 +78,7 @@ def derivative(tree: Any, along: Mapping[str, Any]) -> Any:
 class Values:
     """Values of trees, with the variables' tensors by name."""
 
-    exp, log, tanh, erf, erfc, sqrt, floor, pow = map(staticmethod, (torch.exp, torch.log, torch.tanh, torch.erf, torch.erfc, torch.sqrt, torch.floor, torch.pow))
+    exp, log, tanh, erf, erfc, sqrt, floor, pow, quotient = map(staticmethod, (torch.exp, torch.log, torch.tanh, torch.erf, torch.erfc, torch.sqrt, torch.floor, torch.pow, operator.truediv))
 
     def __init__(self, variables: Mapping[str, Any]):
         self.like = next(x for x in variables.values() if isinstance(x, Tensor))
