@@ -74,8 +74,8 @@ tamis_status tamis_timings_add(tamis_timings *timings, const char *label, const 
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "seconds = %g: expected the time of an execution", seconds);
     const bool on_host = plan->device->backend->location == TAMIS_HOST; /* GPUs compile meanwhile */
     const tamis_timing timing = {.algorithm = plan->choice.algorithm,
-                                 .seconds = seconds / (double)plan->problem.batch,
-                                 /* as predictions are */ .setup_seconds = on_host ? plan->setup_seconds : 0};
+                                 .seconds = seconds / (double)plan->problem.batch, /* predictions are a member's */
+                                 .setup_seconds = on_host ? plan->setup_seconds : 0};
     if (plan->problem.edge_constants.text || plan->problem.nnz == 0) return TAMIS_OK; /* predictions know no texts */
     return tamis_timing_list_add(&timings->list, label, &plan->problem, &timing);
 }

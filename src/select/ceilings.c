@@ -93,16 +93,11 @@ static bool load_from(FILE *file, const char *key, tamis_ceilings *ceilings, int
     return true;
 }
 
-/* Reads the file in the cache, else in the folder that TAMIS_CEILINGS names, where a site keeps its machines' ceilings.
-   False if there is no file for this key, or if it is damaged or of another version. *tries: number of doubtful
-   measurements; *age: seconds since it was written. */
+/* Reads the file in the cache, else the site's. False if there is no file for this key, or if it is damaged or of
+   another version. *tries: number of doubtful measurements; *age: seconds since it was written. */
 static bool load(const char *key, tamis_ceilings *ceilings, int *tries, double *age) {
-    char name[TAMIS_DEVICE_FILE], path[PATH_MAX];
-    tamis_device_file(prefix, key, name);
-    if (load_from(tamis_cache_open(NULL, name), key, ceilings, tries, age)) return true;
-    const char *const site = secure_getenv("TAMIS_CEILINGS");
-    if (!site || snprintf(path, sizeof path, "%s/%s", site, name) >= (int)sizeof path) return false;
-    if (!load_from(fopen(path, "re"), key, ceilings, tries, age)) return false;
+    if (load_from(tamis_device_file_open(prefix, key, false), key, ceilings, tries, age)) return true;
+    if (!load_from(tamis_device_file_open(prefix, key, true), key, ceilings, tries, age)) return false;
     *tries = 0; /* a site's ceilings are not doubtful, and nothing can be written there */
     return true;
 }

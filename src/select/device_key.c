@@ -1,7 +1,9 @@
 /* The files are in a private folder of the user (0700). */
 #include "select/device_key.h"
 
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cache_folder.h"
@@ -34,6 +36,15 @@ void tamis_device_file(const char *prefix, const char *key, char name[TAMIS_DEVI
     }
     plain[i] = 0;
     snprintf(name, TAMIS_DEVICE_FILE, "%.30s%.200s.txt", prefix, plain);
+}
+
+FILE *tamis_device_file_open(const char *prefix, const char *key, bool of_site) {
+    char name[TAMIS_DEVICE_FILE], path[PATH_MAX];
+    tamis_device_file(prefix, key, name);
+    if (!of_site) return tamis_cache_open(NULL, name);
+    const char *const site = secure_getenv("TAMIS_CEILINGS");
+    if (!site || snprintf(path, sizeof path, "%s/%s", site, name) >= (int)sizeof path) return NULL;
+    return fopen(path, "re");
 }
 
 static bool is_line(FILE *file, const char *text) {

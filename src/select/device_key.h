@@ -18,6 +18,10 @@ int tamis_processors_of(const tamis_backend *backend, int threads);
 /* Name of the device's file in the cache; it begins with `prefix`. */
 void tamis_device_file(const char *prefix, const char *key, char name[TAMIS_DEVICE_FILE]);
 
+/* Opens the device's file in the cache for reading, or, with of_site, in the folder that TAMIS_CEILINGS names, where a
+   site keeps files of its machines. NULL: there is none. */
+FILE *tamis_device_file_open(const char *prefix, const char *key, bool of_site);
+
 /* True if the next two lines of the file are the format and the key. */
 bool tamis_device_file_begins(FILE *file, const char *format, const char *key);
 

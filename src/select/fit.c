@@ -235,8 +235,10 @@ tamis_status tamis_rates_fit(tamis_timing_list *list, double *rates, int *fitted
     for (int64_t c = 0; c < list->count; c++) f.count += list->cases[c]->held_back ? 0 : 2 * list->cases[c]->count;
     *fitted = 0;
     if (f.count == 0) return tamis_fail(TAMIS_ERROR_ARGUMENT, "there are no timings to fit the rates to");
-    for (int r = 0; r < count; r++) f.begin[r] = f.at[r] = rates[r] > 0 ? log(rates[r]) : -INFINITY;
-    for (int r = 0; r < count; r++) f.fixed[f.table->rows[r].place] = f.table->rows[r].fixed;
+    for (int r = 0; r < count; r++) {
+        f.begin[r] = f.at[r] = rates[r] > 0 ? log(rates[r]) : -INFINITY;
+        f.fixed[f.table->rows[r].place] = f.table->rows[r].fixed;
+    }
     for (int64_t c = 0; c < list->count; c++)
         for (int k = 0; k < list->cases[c]->count; k++)
             list->cases[c]->at[k].number = number_of(list->backend, list->cases[c]->at[k].algorithm);

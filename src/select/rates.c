@@ -5,10 +5,8 @@
  */
 #include "select/rates.h"
 
-#include <limits.h>
 #include <math.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 #include <tamis/version.h>
 
@@ -77,12 +75,8 @@ static bool load_from(FILE *file, const tamis_rate_table *table, const char *key
 }
 
 static bool load(const tamis_rate_table *table, const char *key, double *rates) {
-    char name[TAMIS_DEVICE_FILE], path[PATH_MAX];
-    tamis_device_file(prefix, key, name);
-    if (load_from(tamis_cache_open(NULL, name), table, key, rates)) return true;
-    const char *const site = secure_getenv("TAMIS_CEILINGS");
-    if (!site || snprintf(path, sizeof path, "%s/%s", site, name) >= (int)sizeof path) return false;
-    return load_from(fopen(path, "re"), table, key, rates);
+    return load_from(tamis_device_file_open(prefix, key, false), table, key, rates) ||
+           load_from(tamis_device_file_open(prefix, key, true), table, key, rates);
 }
 
 void tamis_rates_write(FILE *file, const tamis_rate_table *table, const double *rates) {
