@@ -295,8 +295,10 @@ static inline void ptx_ex2_approx_ftz_f32(float &y, float x) {
 
 static inline float rsqrtf(float x) { return 1 / sqrtf(x); }
 static inline void ptx_rcp_approx_ftz_f32(float &y, float x) { y = 1 / x; }
-static inline void ptx_max_NaN_f32(float &z, float x, float y) { z = x != x ? x : x > y ? x : y; }
-static inline void ptx_min_NaN_f32(float &z, float x, float y) { z = x != x ? x : x < y ? x : y; }
+static inline void ptx_rsqrt_approx_ftz_f32(float &y, float x) { y = 1 / sqrtf(x); }
+static inline void ptx_min_NaN_xorsign_abs_f32(float &z, float x, float most) {
+    z = x != x ? x : copysignf(fminf(fabsf(x), most), x);
+}
 
 /* ---- products */
 
