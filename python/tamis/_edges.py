@@ -6,10 +6,12 @@ entry, by the formulas of the library's own edges. The library's backward calls,
 from __future__ import annotations
 
 import functools
+import math
 from typing import Any, Optional
 
 from . import _declarations as c
-from ._types import FUSED, SPMM
+from . import _errors, _trees
+from ._types import FUSED, SDDMM, SPMM
 
 
 def total(*terms: Any) -> Any:
@@ -28,6 +30,9 @@ class Operations:
     softmax: Any   # softmax(values, a, b, numbers): sddmm with the edge softmax
     largest: Any   # largest(y): the largest y in each place's column, or 0 if it is minus infinity; without a derivative
     ones: Any      # ones(x, count): a column of ones of x's type, with as many dimensions as the operands
+    counted: Any   # counted(x, count): 0, 1, .. count - 1 in x's type
+    given: Any     # given(array, x): an array that an expression names, in x's type
+    values: Any    # _trees.Values by the framework's functions
     exp: Any
     where: Any     # where(condition, this, otherwise, like): the type is that of `like` if neither is an array
 
@@ -48,12 +53,12 @@ class Edge:
     def __init__(self, on: Operations, values: Optional[Any], a: Any, b: Any, numbers: tuple, transpose: bool = False):
         self.on, self.values, self.a, self.b, self.numbers, self.transpose = on, values, a, b, numbers, transpose
         number, self.scale, self.slope, self.epsilon = numbers
-        if number not in c.EDGE_FORMULAS:
-            raise NotImplementedError("an edge that is an expression has gradients, but none of gradients, and none in forward mode: compose it "
-                                      "of the edge mask and operations on its samples")
+        self.s: Any = 1.0 if values is None else values
+        self._begin(number)
+
+    def _begin(self, number: int) -> None:
         formulas: Any = c.EDGE_FORMULAS[number]
         self.entry, self._f, self._exponent, self._derivative = formulas
-        self.s: Any = 1.0 if values is None else values
 
     def select(self, condition: Any, this: Any, otherwise: Any) -> Any:
         return self.on.where(condition, this, otherwise, self.x)
@@ -75,16 +80,25 @@ class Edge:
         return self._f(self)
 
     @functools.cached_property
+    def score(self) -> Any:
+        return self.y if self.values is None else self.y + self.values
+
+    @functools.cached_property
     def value(self) -> Any:
         if self.entry == "bias":
-            return self._softmax_of_columns() if self.transpose else self.on.softmax(self.values, self.a, self.b, self.numbers)
+            return self._soft()
         return self.f if self.entry == "unread" else self.s + self.f if self.entry == "added" else self.s * self.f
+
+    def _soft(self) -> Any:
+        return self._softmax_of_columns() if self.transpose else self._softmax_of_rows()
+
+    def _softmax_of_rows(self) -> Any:
+        return self.on.softmax(self.values, self.a, self.b, self.numbers)
 
     def _softmax_of_columns(self) -> Any:
         """Return the softmax of columns, which the operations lack. The largest score of a column only keeps the exponentials small, so it
         needs no derivative."""
-        y = self.y if self.values is None else self.y + self.values
-        e = self.on.exp(y - self.on.largest(y))
+        e = self.on.exp(self.score - self.on.largest(self.score))
         sums = self.on.sums(e, True)
         return e / self.on.spread(self.on.where(sums == 0, 1.0, sums, e), True)
 
@@ -95,34 +109,109 @@ class Edge:
 
     def _by_product(self) -> Any:
         derivative = self._derivative(self)
-        return derivative if self.entry in ("unread", "added") else self.s * derivative
+        return derivative if self.entry in ("unread", "added", "bias") else self.s * derivative
 
     def _by_value(self) -> Any:
-        return 1.0 if self.entry == "added" else self.f
+        return 1.0 if self.entry in ("added", "bias") else self.f
 
     def gradients(self, grad: Any, by_product: bool, by_value: bool) -> tuple[Any, Any]:
         """Return the gradients of the product and of S's value, from the gradient of the edge's value."""
-        if self.entry == "bias":
-            dy = self._centred(grad)
-            return self.scale * dy, dy
-        by_value = by_value and self.entry != "unread"
-        return self._by_product() * grad if by_product else None, self._by_value() * grad if by_value else None
+        change = self._centred(grad) if self.entry == "bias" else grad
+        return self._by_product() * change if by_product else None, self._by_value() * change if by_value and self.entry != "unread" else None
 
     def tangent(self, dx: Any, ds: Any) -> Any:
         """Return the tangent of the value from the tangents of the product and of S's value; None stands for zero."""
         ds = None if self.entry == "unread" else ds
         if dx is None and ds is None:
             return None
-        if self.entry == "bias":
-            return self._centred(total(None if dx is None else self.scale * dx, ds))
-        return total(None if dx is None else self._by_product() * dx, None if ds is None else self._by_value() * ds)
+        change = total(None if dx is None else self._by_product() * dx, None if ds is None else self._by_value() * ds)
+        return self._centred(change) if self.entry == "bias" else change
+
+
+class Expression(Edge):
+    """An edge that is an expression. named: the arrays that it names, of one member each or with the batch's leading dimensions."""
+
+    named: dict[str, Any] = {}
+
+    def _begin(self, number: int) -> None:
+        tree, self.fixed = _trees.expression(number)
+        soft = isinstance(tree, tuple) and tree[0] == "softmax"
+        self.tree = tree[1] if soft else tree
+        self.entry = "bias" if soft else "expression" if "s" in _trees.names_of(tree) else "unread"
+
+    def _variable(self, name: str) -> Any:
+        kind = name.split(".")[0] if "." in name else name
+        place = {"i": 0, "row": 0, "j": 1, "col": 1}.get(kind)
+        if place is not None:  # a number of each row or column of S, which with the transpose are columns and rows of op(S)
+            of_column = (place == 1) != self.transpose
+            count = self.on.cols if of_column else self.on.rows
+            array = self.on.counted(self.x, count) if kind == name else self.on.given(self.named[name], self.x)
+            return self.on.spread(array[..., None], of_column)
+        lead = self.x.shape[:-1]
+        if name == "h":
+            return self.on.counted(self.x, math.prod(lead)).reshape((*lead, 1))
+        if kind == "entry":
+            return self.on.given(self.named[name], self.x)
+        if name in self.fixed and name not in self.named:
+            return self.fixed[name]
+        array = self.on.given(self.named[name], self.x)  # of each member
+        return array[..., None] if lead and array.ndim else array.reshape(())
+
+    @functools.cached_property
+    def variables(self) -> Any:
+        read = _trees.names_of(self.tree) - {"x", "s"}
+        return self.on.values({"x": self.x, "s": self.s, **{name: self._variable(name) for name in read}})
+
+    @functools.cached_property
+    def score(self) -> Any:
+        found = self.variables.of(self.tree)
+        return found if found.shape == self.x.shape else found + self.on.where(self.x == self.x, 0.0, 0.0, self.x)
+
+    @functools.cached_property
+    def value(self) -> Any:
+        return self._soft() if self.entry == "bias" else self.score
+
+    def _softmax_of_rows(self) -> Any:
+        one = self.on.ones(self.x, self.on.rows), self.on.ones(self.x, self.on.cols)
+        return self.on.softmax(self.score, 0 * one[0], one[1], (c.TAMIS_EDGE_SOFTMAX, 1.0, 0.01, 1e-10))
+
+    def _by(self, name: str) -> Any:
+        return self.variables.of(_trees.derivative(self.tree, {name: 1.0}))
+
+    def _by_product(self) -> Any:
+        return self._by("x")
+
+    def _by_value(self) -> Any:
+        return self._by("s")
 
 
 def _edge_of(on: Operations, operation: int, values: Any, operands: tuple, numbers: tuple, transpose: bool) -> tuple[Edge, int, int]:
     """Return the edge of an operation, and which operands belong to rows and to columns of S."""
     turned = transpose and operation == FUSED
     first, second = (1, 0) if turned else (0, 1)
-    return Edge(on, values, operands[first], operands[second], numbers, turned), first, second
+    kind = Edge if numbers[0] in c.EDGE_FORMULAS else Expression
+    return kind(on, values, operands[first], operands[second], numbers, turned), first, second
+
+
+@functools.lru_cache(maxsize=128)
+def _check(number: int) -> None:
+    """Raise what the library says of an expression, if it is none."""
+    from ._planned import plan, Pattern
+    text, pairs = _trees.EXPRESSIONS[number]
+    plan("sddmm", Pattern.causal(1), inner=1, edge=text, numbers=dict(pairs) or None)
+
+
+def value(on: Operations, operation: int, values: Any, operands: tuple, numbers: tuple, transpose: bool, named: dict[str, Any]) -> Any:
+    """Return the result with an expression, by differentiable operations. named: the arrays that it names, and no others."""
+    _check(numbers[0])
+    edge, _, _ = _edge_of(on, operation, values, operands, numbers, transpose)
+    assert isinstance(edge, Expression)
+    arrays = {name for name in _trees.names_of(edge.tree) if "." in name or math.isnan(edge.fixed.get(name, 0))}
+    for name in arrays ^ set(named):
+        missing = f"numbers have no {name!r}, which the edge's text reads: expected an array"
+        raise _errors.ArgumentError(missing if name in arrays else f"numbers has {name!r}: the edge's text reads no array of that name")
+    edge.named = named
+    return edge.value if operation == SDDMM else on.times(edge.value, operands[2], transpose)
 
 
 def gradients(on: Operations, operation: int, grad: Any, values: Any, operands: tuple, numbers: tuple, transpose: bool, wanted: Any) -> list:

@@ -18,7 +18,7 @@ from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
 from . import _declarations as c
-from . import _edges, _errors
+from . import _edges, _errors, _trees
 from ._device import opened
 from ._edges import total
 from ._library import handlers
@@ -225,10 +225,17 @@ for _made, _transposed in ((_products_p, _products_transpose), (_times_p, _times
 # ------------------------------------------------------------------------------ what an edge makes of the products
 
 
+class _Values(_trees.Values):
+    exp, log, tanh, erf, erfc, sqrt, floor, pow = map(staticmethod, (jnp.exp, jnp.log, jnp.tanh, jax.scipy.special.erf, jax.scipy.special.erfc, jnp.sqrt, jnp.floor, jnp.power))
+    number = staticmethod(lambda x, like: jnp.asarray(x, like.dtype))
+    chosen = staticmethod(jnp.where)
+
+
 class _Operations(_edges.Operations):
     """The operations on the pattern of one call, for operands with as many dimensions as `like`."""
 
     exp = staticmethod(jnp.exp)
+    values = _Values
 
     def __init__(self, form: Form, offsets: Any, columns: Any, like: Any):
         self.form, self.offsets, self.columns, self.rows, self.cols = form, offsets, columns, form.rows, form.cols
@@ -242,10 +249,21 @@ class _Operations(_edges.Operations):
         return _times_p.bind(self.offsets, self.columns, b, *given, form=Form(SPMM, self.rows, self.cols, transpose=transpose))
 
     def softmax(self, values: Any, a: Any, b: Any, numbers: tuple) -> Any:
-        return operation(self.form._replace(operation=SDDMM), False, self.offsets, self.columns, a, b, *([] if values is None else [values]))[0]
+        edge, scale, slope, epsilon = numbers
+        form = self.form._replace(operation=SDDMM, edge=edge, scale=scale, slope=slope, epsilon=epsilon)
+        return operation(form, False, self.offsets, self.columns, a, b, *([] if values is None else [values]))[0]
 
     def ones(self, x: Any, count: Any) -> Any:
         return jnp.ones((*self.lead, count, 1), x.dtype)
+
+    def counted(self, x: Any, count: int) -> Any:
+        return jnp.arange(count, dtype=x.dtype)
+
+    def given(self, array: Any, x: Any) -> Any:
+        return jnp.asarray(array, x.dtype)
+
+    def spread(self, x: Any, transpose: bool) -> Any:
+        return super().spread(jnp.reshape(x, self.lead[x.ndim - 2:] + x.shape), transpose)
 
     def largest(self, y: Any) -> Any:
         most = jnp.full((*y.shape[:-1], self.cols), -jnp.inf, y.dtype).at[..., self.columns].max(jax.lax.stop_gradient(y))
@@ -263,6 +281,14 @@ class _Operations(_edges.Operations):
 def _wide(x: Any) -> Any:
     """Widen 16-bit arrays, so that intermediate results are not rounded."""
     return x.astype("float32") if x is not None and x.dtype.itemsize == 2 else x
+
+
+def by_expression(form: Form, offsets: Any, columns: Any, given: Given, named: dict[str, Any]) -> Any:
+    """Return the result with an edge that is an expression: sampled products, what JAX makes of the expression, and spmm."""
+    operands = tuple(map(_wide, given.operands))
+    on = _Operations(form, offsets, columns, operands[0])
+    found = _edges.value(on, form.operation, _wide(given.values), operands, on.numbers, form.transpose, named)
+    return found.astype(given.operands[0].dtype)
 
 
 # ------------------------------------------------------------------------------ the tangent of the result, linear in the operands' tangents

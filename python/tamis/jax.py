@@ -14,6 +14,7 @@ RuntimeError, with the library's message. Examples assume `import jax`, `import 
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable, Mapping
 from typing import Any, Optional
 
 import jax
@@ -21,13 +22,15 @@ import jax.numpy as jnp
 import numpy
 
 from . import _errors
-from ._plan import MATH, choice, edge_number, is_expression
+from ._named import shape_of
+from ._plan import MATH, apart, choice, edge_number, is_expression
+from ._traced import text_of
 from ._types import FUSED, OPERANDS, SDDMM, SPMM
 
 if not hasattr(jax, "ffi"):
     raise ImportError(f"tamis.jax needs jax.ffi, which JAX has from 0.5: this is {jax.__version__}")
 
-from ._jax import MASK, Form, Given, operation  # noqa: E402
+from ._jax import MASK, Form, Given, by_expression, operation  # noqa: E402
 
 TYPES = ("float32", "float64", "float16", "bfloat16")
 
@@ -42,8 +45,8 @@ def _index(x: Any, name: str) -> Any:
     return x
 
 
-def _checked(form: Form, offsets: Any, columns: Any, values: Any, operands: tuple) -> Any:
-    """Check sizes and types, give all operands the same number of dimensions, and make the call."""
+def _checked(form: Form, offsets: Any, columns: Any, values: Any, operands: tuple, named: Mapping[str, Any] = {}) -> Any:
+    """Check sizes and types, give all operands the same number of dimensions, and make the call. named: the arrays that an expression as edge names."""
     names = OPERANDS[form.operation]
     operands = tuple(jnp.asarray(x) for x in operands)
     dtype = operands[0].dtype
@@ -78,15 +81,25 @@ def _checked(form: Form, offsets: Any, columns: Any, values: Any, operands: tupl
     operands = tuple(jnp.reshape(x, (1,) * (len(lead) + 2 - x.ndim) + x.shape) for x in operands)
     if values is not None:
         values = jnp.reshape(values, (1,) * (len(lead) + 1 - values.ndim) + values.shape)
+    if is_expression(form.edge):
+        arrays = {name: _array(name, x, lead, (first, last, columns.shape[0])) for name, x in named.items()}
+        return by_expression(form, offsets, columns, Given(operands, values), arrays)
     return operation(form, False, offsets, columns, *operands, *([] if values is None else [values]))[0]
 
 
-def _edge(edge: str) -> int:
-    """Return the number of an edge's name."""
-    number = edge_number(edge)
-    if is_expression(number):
-        raise _errors.ArgumentError(f"edge = {edge!r}: tamis.jax has the edges with names; compose an expression of the edge mask and jax.numpy")
-    return number
+def _array(name: str, x: Any, lead: tuple[int, ...], sizes: tuple[int, int, int]) -> Any:
+    """Check an array that an expression names: one for all members of the batch, or one of each."""
+    x, wanted = jnp.asarray(x), shape_of(name, lead, sizes)
+    own = wanted[len(lead):]
+    if x.shape not in (own, wanted):
+        raise _errors.ArgumentError(f"{name} has shape {x.shape}: expected {own or 'one number'}{f' or {wanted}' if lead else ''}")
+    return x
+
+
+def _edge(edge: Any, numbers: Optional[Mapping[str, Any]]) -> tuple[int, Mapping[str, Any]]:
+    """Return the number of an edge, and the arrays that it names."""
+    fixed, named = apart(numbers)
+    return edge_number(text_of(edge) if callable(edge) else edge, fixed), named or {}
 
 
 def _pattern(offsets: Any, columns: Any) -> tuple[Any, Any, int]:
@@ -113,14 +126,15 @@ def _height(x: Any, name: str) -> int:
 # ------------------------------------------------------------------------------ the operations
 
 
-def sddmm(offsets: Any, columns: Any, A: Any, B: Any, values: Any = None, *, edge: str = "scale", scale: float = 1.0, slope: float = 0.01,
-          epsilon: float = 1e-10, math: str = "exact") -> jax.Array:
+def sddmm(offsets: Any, columns: Any, A: Any, B: Any, values: Any = None, *, edge: str | Callable[..., Any] = "scale", scale: float = 1.0,
+          slope: float = 0.01, epsilon: float = 1e-10, math: str = "exact", numbers: Optional[Mapping[str, Any]] = None) -> jax.Array:
     """Sampled products: edge(values, A B^T) at the places of the pattern.
 
     offsets: (rows + 1,); columns: (nnz,). A: (..., rows, K); B: (..., cols, K): float32, float64, float16 or bfloat16. values: (nnz,) or
     (..., nnz); ones if None. Leading dimensions are a batch over one pattern; one operand may lack them, or have 1 in their place. edge,
-    scale, slope, epsilon, math as in `tamis.sddmm`; they are part of the compiled program.
-    Returns (..., nnz). Gradients to A, B and values.
+    scale, slope, epsilon, math, numbers as in `tamis.sddmm`; they are part of the compiled program, but for arrays among the numbers. An edge that is an
+    expression is three steps: sampled products, the expression by JAX, and here nothing more, in `fused` the sum.
+    Returns (..., nnz). Gradients to A, B, values and arrays among the numbers.
 
     >>> offsets, columns = jnp.array([0, 2, 3]), jnp.array([0, 2, 1])
     >>> A, B = jnp.ones((2, 4)), jnp.ones((3, 4))
@@ -130,8 +144,9 @@ def sddmm(offsets: Any, columns: Any, A: Any, B: Any, values: Any = None, *, edg
     [2. 1.]
     """
     offsets, columns, rows = _pattern(offsets, columns)
-    form = Form(SDDMM, rows, _height(B, "B"), _edge(edge), float(scale), float(slope), float(epsilon), False, choice(MATH, math, "math"))
-    return _checked(form, offsets, columns, values, (A, B))
+    number, named = _edge(edge, numbers)
+    form = Form(SDDMM, rows, _height(B, "B"), number, float(scale), float(slope), float(epsilon), False, choice(MATH, math, "math"))
+    return _checked(form, offsets, columns, values, (A, B), named)
 
 
 def spmm(offsets: Any, columns: Any, B: Any, values: Any = None, *, transpose: bool = False, cols: Optional[int] = None) -> jax.Array:
@@ -152,8 +167,8 @@ def spmm(offsets: Any, columns: Any, B: Any, values: Any = None, *, transpose: b
     return _checked(Form(SPMM, rows, int(cols), transpose=bool(transpose)), offsets, columns, values, (B,))
 
 
-def fused(offsets: Any, columns: Any, A: Any, B: Any, D: Any, values: Any = None, *, edge: str = "scale", scale: float = 1.0,
-          slope: float = 0.01, epsilon: float = 1e-10, transpose: bool = False, math: str = "exact") -> jax.Array:
+def fused(offsets: Any, columns: Any, A: Any, B: Any, D: Any, values: Any = None, *, edge: str | Callable[..., Any] = "scale", scale: float = 1.0,
+          slope: float = 0.01, epsilon: float = 1e-10, transpose: bool = False, math: str = "exact", numbers: Optional[Mapping[str, Any]] = None) -> jax.Array:
     """edge(values, A B^T) D in one call: `sddmm`, then `spmm` with its samples, which are not returned.
 
     D: (..., cols, L). Returns (..., rows, L). With `transpose` rows and cols change places. Gradients to A, B, D and values. Otherwise as
@@ -165,9 +180,10 @@ def fused(offsets: Any, columns: Any, A: Any, B: Any, D: Any, values: Any = None
      [0. 4. 0.]]
     """
     offsets, columns, rows = _pattern(offsets, columns)
-    form = Form(FUSED, rows, _height(A if transpose else B, "A" if transpose else "B"), _edge(edge), float(scale), float(slope),
-                 float(epsilon), bool(transpose), choice(MATH, math, "math"))
-    return _checked(form, offsets, columns, values, (A, B, D))
+    number, named = _edge(edge, numbers)
+    form = Form(FUSED, rows, _height(A if transpose else B, "A" if transpose else "B"), number, float(scale), float(slope),
+                float(epsilon), bool(transpose), choice(MATH, math, "math"))
+    return _checked(form, offsets, columns, values, (A, B, D), named)
 
 
 def attention(offsets: Any, columns: Any, q: Any, k: Any, v: Any, *, scale: Optional[float] = None, bias: Any = None) -> jax.Array:

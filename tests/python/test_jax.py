@@ -230,3 +230,52 @@ def test_on_cuda():
     found = jax.grad(loss, (0, 1))(A, B)
     close(found, jax.grad(lambda A, B: (jnp.exp((A @ B.T)[rows, columns]) ** 2).sum(), (0, 1))(A, B))
     assert {device.platform for x in (loss(A, B), *found) for device in x.devices()} == {"gpu"}
+
+
+@pytest.mark.parametrize("transpose", [False, True])
+@pytest.mark.parametrize("text", ["x * row.r + col.c * entry.e * s * tanh(x) + h", "softmax(where(j <= i, x / t, log(0)) + entry.e + head.h * row.r * (i - j) + col.c)"])
+def test_expressions(text, transpose):
+    offsets, columns, rows = make()
+    out, other = (COLS, ROWS) if transpose else (ROWS, COLS)
+    A, B, D, values = operand(2, out, INNER), operand(other, INNER, seed=2), operand(2, other, WIDTH, seed=3), operand(len(columns), seed=4)
+    arrays = {"row.r": operand(out, seed=5), "col.c": operand(2, other, seed=6), "entry.e": operand(len(columns), seed=7), "head.h": operand(2, seed=8), "t": jnp.asarray(1.3)}
+    arrays = {name: x for name, x in arrays.items() if re.search(rf"\b{name}\b", text)}
+
+    def call(A, B, D, values, arrays):
+        return tj.fused(offsets, columns, A, B, D, values, edge=text, numbers=arrays, transpose=transpose)
+
+    def plain(A, B, D, values, arrays):
+        i, j = (columns, rows) if transpose else (rows, columns)
+        x, s = (A[:, i] * B[j]).sum(-1), values
+        names = {**arrays, "row.r": arrays["row.r"][i], "col.c": arrays["col.c"][:, j]}
+        if "softmax" not in text:
+            p = x * names["row.r"] + names["col.c"] * names["entry.e"] * s * jnp.tanh(x) + jnp.arange(2.0)[:, None]
+            return jnp.zeros((2, out, WIDTH)).at[:, i].add(p[..., None] * D[:, j])
+        y = jnp.where(j <= i, x / names["t"], -jnp.inf) + names["entry.e"] + names["head.h"][:, None] * names["row.r"] * (i - j) + names["col.c"]
+        full = jnp.full((2, out, other), -jnp.inf).at[:, i, j].set(y)
+        most = jax.lax.stop_gradient(full).max(-1, keepdims=True)
+        e = jnp.exp(full - jnp.where(jnp.isneginf(most), 0, most))
+        total = e.sum(-1, keepdims=True)
+        return (e / jnp.where(total == 0, 1, total)) @ D
+
+    given = A, B, D, values, arrays
+    close(jax.jit(call)(*given), plain(*given))
+
+    def loss(call):
+        return lambda *given: (call(*given) ** 2).sum()
+
+    close(jax.grad(loss(call), argnums=(0, 1, 2, 3, 4))(*given), jax.grad(loss(plain), argnums=(0, 1, 2, 3, 4))(*given))
+    changes = jax.tree_util.tree_map(jnp.cos, given)
+    close(jax.jvp(lambda *x: jax.grad(loss(call))(*x), given, changes)[1], jax.jvp(lambda *x: jax.grad(loss(plain))(*x), given, changes)[1])
+    several = jnp.stack([A, 2 * A])
+    close(jax.vmap(lambda a: call(a, *given[1:]))(several), jnp.stack([call(a, *given[1:]) for a in several]))
+
+
+def test_expressions_that_are_refused():
+    offsets, columns, _ = make()
+    A, B = operand(ROWS, INNER), operand(COLS, INNER)
+    for edge, numbers, words in (("x * tahn(x)", None, "unknown name 'tahn'"), ("x * row.b", {"row.b": A}, r"row.b has shape \(7, 3\): expected \(7,\)"),
+                                 ("x", {"row.b": A[:, 0]}, "reads no array of that name"), ("x * row.b", None, "no 'row.b'")):
+        with pytest.raises(ValueError, match=words):
+            tj.sddmm(offsets, columns, A, B, edge=edge, numbers=numbers)
+    close(tj.sddmm(offsets, columns, A, B, edge=lambda x, cap: x * cap, numbers={"cap": 2.0}), 2 * tj.sddmm(offsets, columns, A, B))

@@ -125,12 +125,47 @@ def test_what_is_refused(device):
                                  ({"t": b}, "x * t", r"t has shape \(7,\): expected one number")):
         with pytest.raises(ValueError, match=words):
             call(numbers, edge)
-    with pytest.raises(NotImplementedError, match="has gradients, but none of gradients"):
-        torch.autograd.grad(call({"row.b": b}).sum(), b, create_graph=True)
-    for transform in (lambda: torch.func.vmap(lambda a: tt.sddmm(pattern, a, B, edge="x * row.b", numbers={"row.b": b}))(A[None]),
-                      lambda: torch.func.jvp(lambda b: call({"row.b": b}), (b,), (b,))):
-        with pytest.raises(NotImplementedError, match="torch.func and forward mode do not know them"):
-            transform()
+    for numbers, edge, words in (({"row.c": b}, "x * row.b", "no array of that name|which the edge.s text reads"), ({"row.b": b}, "x * tahn(row.b)", "unknown name 'tahn'")):
+        with pytest.raises(ValueError, match=words):
+            torch.func.vmap(lambda a: call(numbers, edge))(A[None])
+
+
+@pytest.mark.parametrize("text", ["x * row.r + col.c * entry.e * s + head.h * t", "softmax(x / t + entry.e + head.h * row.r * (i - j) + col.c)"])
+def test_derivatives_of_any_order_in_both_modes(text, device):
+    pattern, _, _ = make(device)
+    rows, cols = pattern.shape
+    A, B, D, values = (drawn(2, rows, WIDTH, device=device), drawn(2, cols, WIDTH, device=device), drawn(2, cols, 2, device=device), drawn(pattern.nnz, device=device))
+    for transpose in (False, True):
+        ends = (B, A, drawn(2, rows, 2, device=device)) if transpose else (A, B, D)
+        out, other = (cols, rows) if transpose else (rows, cols)
+        arrays = {"row.r": drawn(out, device=device), "col.c": drawn(2, other, device=device), "entry.e": drawn(pattern.nnz, device=device),
+                  "head.h": drawn(2, device=device), "t": torch.tensor(1.3, dtype=torch.float64, device=device).requires_grad_()}
+
+        def call(values, *tensors, transpose=transpose, names=tuple(arrays)):
+            return tt.fused(pattern, *tensors[:3], values, edge=text, numbers=dict(zip(names, tensors[3:])), transpose=transpose)
+
+        given = (values, *ends, *arrays.values())
+        assert torch.autograd.gradcheck(call, given, check_forward_ad=True)
+        assert torch.autograd.gradgradcheck(call, given)
+        torch.testing.assert_close(torch.func.vmap(lambda v, call=call, given=given: call(v, *given[1:]))(torch.stack([values, 2 * values])),
+                                   torch.stack([call(values, *given[1:]), call(2 * values, *given[1:])]))
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_compiled_in_one_graph(dynamic, device):
+    pattern, _, _ = make(device)
+    rows, cols = pattern.shape
+    given = [drawn(2, rows, WIDTH, device=device), drawn(2, cols, WIDTH, device=device), drawn(2, cols, 2, device=device), drawn(rows, device=device),
+             drawn(2, device=device), torch.tensor(1.3, device=device, requires_grad=True)]
+
+    def call(A, B, D, r, h, t):
+        return 2 * tt.fused(pattern, A, B, D, edge="softmax(x / t + row.r * head.h * (i - j))", numbers={"row.r": r, "head.h": h, "t": t})
+
+    torch.compiler.reset()
+    found, want = torch.compile(call, backend="aot_eager", fullgraph=True, dynamic=dynamic)(*given), call(*given)
+    torch.testing.assert_close(found, want)
+    for one, other in zip(torch.autograd.grad(found.pow(2).sum(), given), torch.autograd.grad(want.pow(2).sum(), given)):
+        torch.testing.assert_close(one, other)
 
 
 # --------------------------------------------------------------------------- scores of attention, and other examples

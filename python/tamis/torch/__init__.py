@@ -58,14 +58,14 @@ def _number_of(edge: Any, numbers: Optional[Mapping[str, float]]) -> int:
 _number_of._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
-@_direct.eager
 def _with_tensors(operation: int, pattern: Pattern, edge: Any, numbers: Any, others: tuple, values: Optional[Tensor], *matrices: Tensor) -> Tensor:
     """Call sddmm or fused by an expression of tensors. others: scale, slope, epsilon, transpose."""
     _check_tensors(dict(zip("ABD", matrices)), values=values)
     fixed, named = apart(numbers)
     assert named is not None
     *matrices, values = _direct.cast(*matrices, values)  # type: ignore[assignment]
-    return _named.called(operation, pattern, settings_of(_edge(edge, fixed), *others, False), values, tuple(matrices), named)
+    made = settings_of.__wrapped__ if _direct.compiling() else settings_of  # compilers warn of caches
+    return _named.called(operation, pattern, made(_edge(edge, fixed), *others, False), values, tuple(matrices), named)
 
 
 def _reads_tensors(numbers: Any) -> bool:
@@ -193,12 +193,11 @@ def attention(q: Tensor, k: Tensor, v: Tensor, pattern: _attention.Patterns, *, 
     enable_gqa: q has a multiple of the heads (dimension -3) of k and v, and consecutive heads of q share a head of k and v.
     sinks: a number for each head, or what broadcasts to q's leading dimensions: a score that takes part in each row's softmax, without a
     value, as in gpt-oss.
-    softcap: c, which replaces each score x by c tanh(x / c) before the bias, as in Gemma 2. The scores are then in memory, and 16-bit types
-    are computed in fp32.
+    softcap: c, which replaces each score x by c tanh(x / c) before the bias, as in Gemma 2.
     score: an expression, or a function of its variables, that replaces each score x, with scale: x; the query i and the key j; h, the number in the last
     leading dimension; s, the bias, which is added if it does not read s; row.NAME, col.NAME, entry.NAME and head.NAME of `numbers`, a number for each query,
-    key, place and member, which broadcast to the leading dimensions; and other numbers, floats or tensors. Gradients to tensors. Without dropout, sinks
-    and return_lse the scores are never in memory on the CPU.
+    key, place and member, which broadcast to the leading dimensions; and other numbers, floats or tensors. Gradients to tensors. With dropout, sinks
+    or return_lse scores that are capped, or expressions, are in memory, in fp32 for 16-bit types.
     Returns (..., N, e); a query without places, or with none left, gives zeros. With return_lse also the logarithm of the sum of the
     exponentials of each row's scores, (..., N), fp32 (fp64 of fp64). Gradients to q, k, v, bias and sinks, by both. Errors as in `sddmm`.
 
@@ -232,7 +231,7 @@ def attention(q: Tensor, k: Tensor, v: Tensor, pattern: _attention.Patterns, *, 
                                lambda *parts: attention(*parts[:4], bias=parts[4], enable_gqa=enable_gqa, **more))
     _check_tensors({"q": q, "k": k, "v": v}, bias=bias)
     _attention.check(q, k, v, bias, dropout_p, enable_gqa)
-    if enable_gqa and q.shape[-3] != k.shape[-3] and score is not None:  # rows of a group's queries would not be those that the score reads
+    if enable_gqa and q.shape[-3] != k.shape[-3] and score is not None and _attention.reads_queries(score):  # rows of a group's queries are others
         k, v = (x.repeat_interleave(q.shape[-3] // k.shape[-3], -3) for x in (k, v))
     if enable_gqa and q.shape[-3] != k.shape[-3]:
         return _attention.grouped(q, k, v, pattern, bias, return_lse, lambda *parts: attention(*parts[:4], bias=parts[4], **more))
@@ -242,11 +241,8 @@ def attention(q: Tensor, k: Tensor, v: Tensor, pattern: _attention.Patterns, *, 
     try:
         if score is not None:
             return _scored(pattern, q, k, v, bias, scale, dropout_p, return_lse, *_attention.score_of(score, numbers, scale, bias, lead_of(q, k, v, None)))
-        if softcap is not None:  # the scores, fp32 or fp64, are all in the bias
-            wide = [x.to(torch.promote_types(x.dtype, torch.float32)) for x in (q, k, v)]
-            bias = _attention.capped(sddmm(pattern, *wide[:2], edge="mask"), scale, softcap, bias)
-            found = attention(wide[0][..., :0], wide[1][..., :0], wide[2], pattern, scale=1.0, bias=bias, dropout_p=dropout_p, return_lse=return_lse)
-            return (found[0].to(v.dtype), found[1]) if return_lse else found.to(v.dtype)
+        if softcap is not None:
+            return _scored(pattern, q, k, v, bias, scale, dropout_p, return_lse, *_attention.capped(softcap, scale, bias))
         if return_lse:
             q, k, v, bias = _direct.cast(q, k, v, bias)
             out, sums = _attention.with_sums(q, k, v, pattern, scale, bias)

@@ -105,12 +105,11 @@ def with_sums(q: Tensor, k: Tensor, v: Tensor, pattern: Pattern, scale: float, b
     return out, (_Sums if compiling() else _SumsOfForwardMode).apply(statistics[..., 0] + statistics[..., 1].log(), q, k, bias, pattern, scale)
 
 
-def capped(dots: Tensor, scale: float, softcap: float, bias: Optional[Tensor]) -> Tensor:
-    """Return scores that a tangent keeps between -softcap and softcap, and a bias added to them."""
+def capped(softcap: float, scale: float, bias: Optional[Tensor]) -> tuple[str, dict[str, Any]]:
+    """Return the expression of sampled products whose tangent keeps scores between -softcap and softcap, and its numbers."""
     if not 0 < softcap < math.inf:
         raise _errors.ArgumentError(f"softcap = {softcap}: expected a positive number, or None")
-    scores = softcap * torch.tanh(dots * (scale / softcap))
-    return scores if bias is None else scores + bias
+    return f"tanh(x * a) * b{'' if bias is None else ' + s'}", {"a": scale / softcap, "b": float(softcap)}
 
 
 def check_score(score: Any, numbers: Any, softcap: Optional[float], several: bool, dimensions: int) -> None:
@@ -134,6 +133,12 @@ def check_score(score: Any, numbers: Any, softcap: Optional[float], several: boo
 
 def _reads(text: str, name: str) -> bool:
     return re.search(rf"(?<![\w.]){name}(?![\w.])", text) is not None
+
+
+def reads_queries(score: Any) -> bool:
+    """Return True if a score may depend on which query, or member of the batch, it is of."""
+    text = text_of(score, "score") if callable(score) else score
+    return re.search(r"(?<![\w.])([ih]\b|(row|col|entry|head)\.)", text) is not None
 
 
 def score_of(score: Any, numbers: Any, scale: float, bias: Optional[Tensor], lead: tuple[int, ...]) -> tuple[str, dict[str, Any]]:

@@ -10,20 +10,27 @@ import torch
 from torch import Tensor
 
 from .. import _declarations as c
-from .. import _edges
+from .. import _edges, _trees
 from .._edges import total
 from .._plan import is_expression
-from ._texts import Values, derivative, expression
+from .._trees import derivative, expression
 
 EXTREME = (c.TAMIS_REDUCE_MAX, c.TAMIS_REDUCE_MIN)
 SEGMENT_EXTREME = (c.TAMIS_SEGMENT_MAX, c.TAMIS_SEGMENT_MIN)
 MULTIPLIES = (c.TAMIS_PAIR_MUL, c.TAMIS_PAIR_DOT)
 
 
+class Values(_trees.Values):
+    exp, log, tanh, erf, erfc, sqrt, floor, pow = map(staticmethod, (torch.exp, torch.log, torch.tanh, torch.erf, torch.erfc, torch.sqrt, torch.floor, torch.pow))
+    number = staticmethod(lambda x, like: like.new_tensor(x))
+    chosen = staticmethod(torch.where)
+
+
 class Operations(_edges.Operations):
     """The operations on one pattern, by `calls`, the registered operators."""
 
     exp = staticmethod(torch.exp)
+    values = Values
 
     def __init__(self, calls: dict[str, Any], index: Tensor, columns: Tensor, rows: Any, cols: Any, coo: bool):
         self.calls, self.index, self.columns, self.rows, self.cols, self.coo = calls, index, columns, rows, cols, coo
@@ -41,6 +48,12 @@ class Operations(_edges.Operations):
 
     def ones(self, x: Tensor, count: Any) -> Tensor:
         return x.new_ones((count, 1))
+
+    def counted(self, x: Tensor, count: Any) -> Tensor:
+        return torch.arange(count, dtype=x.dtype, device=x.device)
+
+    def given(self, array: Tensor, x: Tensor) -> Tensor:
+        return array.to(x.dtype)
 
     def largest(self, y: Tensor) -> Tensor:
         places = self.columns.long().expand(y.shape)

@@ -1,6 +1,7 @@
 """Edges that are expressions of tensors: arrays that they name, and numbers that are tensors, with gradients to all of them.
 
-Tensors are inputs of a function of autograd, not of an operator: it has first derivatives in reverse mode, and torch.compile breaks its graph there.
+A call and its gradient are calls of the library, which compiled code has as operators. Gradients of gradients, forward mode and torch.func take sampled products,
+the expression by PyTorch's functions, and spmm.
 """
 from __future__ import annotations
 
@@ -17,20 +18,22 @@ from .. import _errors
 from .._call import Settings, compute, given_values
 from .._kinds import Torch
 from .._library import lib, must
+from .._edges import value
 from .._named import operands_of, shape_of
 from .._types import OPERANDS
 from .._views import column, dense, torch_view
-from . import _direct
+from . import _direct, _ops
+from ._formulas import Operations, wide
+from ._held import pattern_of
+from ._ops import CALLS, _read
 from ._sampled import lead_of
+from ._steps import Recorded, Step, Traced, _transformed
 
 _BACKWARD = {c.TAMIS_OP_SDDMM: lib.tamis_sddmm_backward, c.TAMIS_OP_FUSED: lib.tamis_fused_backward}
 
 
 def called(operation: int, pattern: Any, how: Settings, values: Optional[Tensor], matrices: tuple[Tensor, ...], named: dict[str, Any]) -> Tensor:
     """Call sddmm or fused. All operands that are not shared by the batch get its leading dimensions as one."""
-    if _direct.transforms() or _direct.forward_mode():
-        raise NotImplementedError("numbers has tensors: torch.func and forward mode do not know them; use autograd's reverse mode, or compose the edge "
-                                  "of the edge mask and operations on its samples")
     for name, array in named.items():
         if not isinstance(array, Tensor):
             raise TypeError(f"{name} is a {type(array).__name__}: expected a tensor, for instance torch.as_tensor({name})")
@@ -45,7 +48,12 @@ def called(operation: int, pattern: Any, how: Settings, values: Optional[Tensor]
     wide = torch.float64 if matrices[0].dtype == torch.float64 else torch.float32
     named = {name: array.to(matrices[0].device, wide) if array.dim() == 0 else array for name, array in named.items()}  # as PyTorch takes such numbers
     arrays = [_array(name, array, lead, (rows, cols, pattern.nnz)) for name, array in named.items()]
-    found = _Named.apply(operation, pattern, how, tuple(named), ones, *flat, *arrays)
+    step = _Named(operation, pattern, how, tuple(named))
+    if _direct.compiling() and not _transformed():
+        found = Traced.apply(step, ones, *flat, *arrays)
+    else:
+        differentiated = _direct.transforms() or _direct.forward_mode()
+        found = step.plainly(ones, *flat, *arrays) if differentiated else Recorded.apply(step, ones, *flat, *arrays)
     return found.reshape(*lead, *found.shape[1:]) if lead else found  # type: ignore[no-any-return]
 
 
@@ -71,29 +79,80 @@ def _array(name: str, array: Tensor, lead: tuple[int, ...], sizes: tuple[int, in
     return whole.reshape(-1, *of_member).contiguous()
 
 
-class _Named(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, operation: int, pattern: Any, how: Settings, names: tuple[str, ...], values: Optional[Tensor], *tensors: Tensor) -> Tensor:
-        count = len(OPERANDS[operation])
-        matrices, arrays = tensors[:count], tensors[count:]
-        known = pattern._current()
-        ctx.call = operation, pattern, known, how, names
-        ctx.save_for_backward(values, *tensors)
-        ctx.set_materialize_grads(False)
-        return compute(operation, known, OPERANDS[operation], matrices, None, how, 1.0, 0.0, values, named=dict(zip(names, arrays)))[0]  # type: ignore[no-any-return]
+class _Named(Step):
+    """A call with arrays. Its operands: the values, the matrices, the arrays."""
 
-    @staticmethod
-    def backward(ctx: Any, grad: Optional[Tensor]) -> Any:
-        need = ctx.needs_input_grad
-        if torch.is_grad_enabled():  # create_graph=True
-            raise NotImplementedError("an edge that is an expression has gradients, but none of gradients: compose it of the edge mask and operations on its "
-                                      "samples")
-        if grad is None:
-            return (None,) * len(need)
-        operation, pattern, known, how, names = ctx.call
-        values, *tensors = ctx.saved_tensors
-        found = _gradients(operation, pattern._still(known), how, names, grad.contiguous(), values, tensors, need[4:])
-        return (None, None, None, None, *found)
+    compiled = True
+
+    def __init__(self, operation: int, pattern: Any, how: Settings, names: tuple[str, ...]):
+        self.operation, self.pattern, self.how, self.names, self.count = operation, pattern, how, names, 1 + len(OPERANDS[operation])
+
+    def plainly(self, *operands: Optional[Tensor]) -> Tensor:
+        (values, *matrices), arrays, known = operands[:self.count], operands[self.count:], self.pattern
+        on = Operations(CALLS, *_read(known.index, known.columns, (known.rows, known.cols)), known.rows, known.cols, known.coo)
+        found = value(on, self.operation, wide(values), tuple(map(wide, matrices)), self.how[:4], self.how.transpose, dict(zip(self.names, arrays)))
+        return found.to(matrices[0].dtype)  # type: ignore[no-any-return, union-attr]
+
+    def _outer(self, known: Any) -> tuple:
+        """Return what the registered operators take after tensors."""
+        return known.rows, known.cols, known.coo, self.operation, *self.how[:5], ",".join(self.names)
+
+    def run(self, known: Any, *operands: Optional[Tensor]) -> tuple[Tensor, tuple]:
+        values, *tensors = operands
+        if _direct.compiling():
+            return torch.ops.tamis.named(known.index, known.columns, values, tensors, *self._outer(known)), ()
+        matrices, named = tensors[:self.count - 1], dict(zip(self.names, tensors[self.count - 1:]))
+        return compute(self.operation, known, OPERANDS[self.operation], matrices, None, self.how, 1.0, 0.0, values, named=named)[0], ()
+
+    def back(self, known: Any, grad: Tensor, operands: tuple, kept: tuple, wanted: list[bool]) -> tuple:
+        values, *tensors = operands
+        if _direct.compiling():
+            found = iter(torch.ops.tamis.named_backward(grad, known.index, known.columns, values, tensors, *self._outer(known), wanted))
+            return tuple(next(found) if wants and x is not None else None for wants, x in zip(wanted, operands))
+        return tuple(_gradients(self.operation, known, self.how, self.names, grad, values, tensors, tuple(wanted)))
+
+
+def _step(given: tuple) -> tuple[_Named, Any]:
+    """Return the step and the pattern of an operator's inputs: the pattern's tensors, and what `_outer` returns."""
+    index, columns, rows, cols, coo, operation, edge, scale, slope, epsilon, transpose, names = given
+    pattern = pattern_of(index, columns, rows, cols, coo)
+    return _Named(operation, pattern, Settings(edge, scale, slope, epsilon, transpose, as_pattern=True), tuple(names.split(","))), pattern
+
+
+def _kernel(index: Tensor, columns: Tensor, values: Optional[Tensor], tensors: list[Tensor], *outer: Any) -> Tensor:
+    step, known = _step((index, columns, *outer))
+    return step.run(known, values, *tensors)[0]
+
+
+def _fake(index: Tensor, columns: Tensor, values: Optional[Tensor], tensors: list[Tensor], rows: Any, cols: Any, coo: bool, operation: int, *outer: Any) -> Tensor:
+    matrices, out = tensors[:len(OPERANDS[operation])], cols if outer[4] else rows
+    shape = (columns.shape[-1],) if operation == c.TAMIS_OP_SDDMM else (out, matrices[-1].shape[-1])
+    return matrices[0].new_empty((*lead_of(*matrices, values), *shape))
+
+
+def _back_kernel(grad: Tensor, index: Tensor, columns: Tensor, values: Optional[Tensor], tensors: list[Tensor], *rest: Any) -> list[Tensor]:
+    *outer, wanted = rest
+    step, known = _step((index, columns, *outer))
+    return [x for x in step.back(known, grad.contiguous(), (values, *tensors), (), wanted) if x is not None]
+
+
+def _back_fake(grad: Tensor, index: Tensor, columns: Tensor, values: Optional[Tensor], tensors: list[Tensor], *rest: Any) -> list[Tensor]:
+    return [torch.empty_like(x) for x, wants in zip((values, *tensors), rest[-1]) if wants and x is not None]
+
+
+def _flops(index: Tensor, columns: Tensor, values: Optional[Tensor], tensors: list[Tensor], *outer: Any, out_val: Any = None) -> Any:
+    return sum(2 * columns.shape[-1] * math.prod(lead_of(*tensors[:2], values)) * x.shape[-1] for x in tensors[:len(OPERANDS[outer[3]]):2])
+
+
+def _back_flops(grad: Tensor, *given: Any, out_val: Any = None) -> Any:
+    return 2 * _flops(*given[:-1])
+
+
+if _direct.REGISTERED:
+    _OUTER = "SymInt rows, SymInt cols, bool coo, int operation, int edge, float scale, float slope, float epsilon, bool transpose, str names"
+    _ops.define("named", f"(Tensor index, Tensor columns, Tensor? values, Tensor[] tensors, {_OUTER}) -> Tensor", _kernel, _fake, _flops)
+    _ops.define("named_backward", f"(Tensor grad, Tensor index, Tensor columns, Tensor? values, Tensor[] tensors, {_OUTER}, bool[] wanted) -> Tensor[]",
+                _back_kernel, _back_fake, _back_flops)
 
 
 def _gradients(operation: int, pattern: Any, how: Settings, names: tuple[str, ...], grad: Tensor, values: Optional[Tensor], tensors: list[Tensor],

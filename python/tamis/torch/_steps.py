@@ -44,16 +44,16 @@ class Step:
         there = [x for x in operands if x is not None]
         half = any([x.dtype in _direct.HALF for x in there])  # 16 bits are rounded at the same places as before
         if self.compiled and not half and _direct.compiling() and _direct.type_for(there[0].device.type) is None and not _transformed():
-            return _Traced.apply(self, *operands)  # type: ignore[no-any-return]
+            return Traced.apply(self, *operands)  # type: ignore[no-any-return]
         need = _direct.plain(operands)
         if not need or half:
             return self.plainly(*operands)
         if need == _direct.RECORDED:
-            return _Recorded.apply(self, *operands)  # type: ignore[no-any-return]
+            return Recorded.apply(self, *operands)  # type: ignore[no-any-return]
         return self.run(self.pattern._current(), *operands)[0]
 
 
-class _Recorded(torch.autograd.Function):
+class Recorded(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, step: Step, *operands: Optional[Tensor]) -> Tensor:
         ctx.known = step.pattern._current()
@@ -78,7 +78,7 @@ class _Recorded(torch.autograd.Function):
         return None, *(next(found) if wants else None for wants in need)
 
 
-class _Traced(torch.autograd.Function):
+class Traced(torch.autograd.Function):
     """The same for compilers, which differentiate once."""
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""Expressions as trees, their derivatives of any order, and their values by PyTorch's functions, for derivatives that the library has no calls for.
+"""Expressions as trees, their derivatives of any order, and their values by a framework's functions, for derivatives that the library has no calls for.
 
 A tree is a number, the name of a variable, or a tuple of a function's name and its operands. Functions and their derivatives are rows of
 src/expression/functions.h, as in the library.
@@ -11,11 +11,8 @@ import operator
 import re
 from typing import Any, Mapping
 
-import torch
-from torch import Tensor
-
-from .. import _declarations as c
-from .._plan import EXPRESSIONS, expression_of
+from . import _declarations as c
+from ._plan import EXPRESSIONS, expression_of
 
 _SIGNS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.USub: "-", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
 
@@ -37,6 +34,8 @@ def _parsed(text: str) -> Any:
             return float(node.value)
         if isinstance(node, ast.Name):
             return node.id[1:]
+        if isinstance(node, ast.Attribute):
+            return f"{node.value.id[1:]}.{node.attr[1:]}"  # type: ignore[attr-defined]
         if isinstance(node, ast.UnaryOp):
             return "-", of(node.operand)
         if isinstance(node, ast.BinOp):
@@ -46,7 +45,7 @@ def _parsed(text: str) -> Any:
         operands = [*map(of, node.args)]
         return (node.func.id[1:], *operands, *[0.01] * (node.func.id == "_leaky_relu" and len(operands) == 1))  # the slope by default
 
-    return of(ast.parse(re.sub(r"(?<![\w.])(?=[A-Za-z_])", "_", text.strip()), mode="eval").body)
+    return of(ast.parse(re.sub(r"(?:(?<![\w.])|(?<=[a-z]\.))(?=[A-Za-z_])", "_", text.strip()), mode="eval").body)
 
 
 def expression(number: int) -> tuple[Any, dict[str, float]]:
@@ -75,29 +74,37 @@ def derivative(tree: Any, along: Mapping[str, Any]) -> Any:
     return of(tree)
 
 
-class Values:
-    """Values of trees, with the variables' tensors by name."""
+def names_of(tree: Any) -> set[str]:
+    """Return the variables that a tree reads."""
+    return {tree} if isinstance(tree, str) else set().union(*map(names_of, tree[1:])) if isinstance(tree, tuple) else set()
 
-    exp, log, tanh, erf, erfc, sqrt, floor, pow, quotient = map(staticmethod, (torch.exp, torch.log, torch.tanh, torch.erf, torch.erfc, torch.sqrt, torch.floor, torch.pow, operator.truediv))
+
+class Values:
+    """Values of trees, with the variables' arrays by name. A framework gives the functions of functions.h, `number`, which makes an array of a number, and
+    `chosen`, which is its `where`."""
+
+    number: Any
+    chosen: Any
+    quotient = staticmethod(operator.truediv)
 
     def __init__(self, variables: Mapping[str, Any]):
-        self.like = next(x for x in variables.values() if isinstance(x, Tensor))
-        self.variables = {name: self._tensor(x) for name, x in variables.items()}
+        self.like = next(x for x in variables.values() if hasattr(x, "dtype"))
+        self.variables = {name: self._array(x) for name, x in variables.items()}
 
-    def _tensor(self, x: Any) -> Tensor:
-        return x if isinstance(x, Tensor) else self.like.new_tensor(x)
+    def _array(self, x: Any) -> Any:
+        return x if hasattr(x, "dtype") else self.number(x, self.like)
 
-    def select(self, condition: Tensor, this: Any, otherwise: Any) -> Tensor:
-        return torch.where(condition, self._tensor(this), self._tensor(otherwise))
+    def select(self, condition: Any, this: Any, otherwise: Any) -> Any:
+        return self.chosen(condition, self._array(this), self._array(otherwise))
 
-    def of(self, tree: Any) -> Tensor:
-        found: dict[int, Tensor] = {}
+    def of(self, tree: Any) -> Any:
+        found: dict[int, Any] = {}
 
-        def value(node: Any) -> Tensor:
+        def value(node: Any) -> Any:
             if isinstance(node, str):
                 return self.variables[node]
             if not isinstance(node, tuple):
-                return self._tensor(node)
+                return self._array(node)
             if id(node) not in found:
                 found[id(node)] = c.FUNCTION_FORMULAS[node[0], len(node) - 1][0](self, *map(value, node[1:]))
             return found[id(node)]
