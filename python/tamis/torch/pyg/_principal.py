@@ -1,7 +1,6 @@
 """Principal neighbourhood aggregation: several aggregations at once, scaled by functions of degrees."""
 from __future__ import annotations
 
-import functools
 import math
 from typing import Any, Callable, Optional
 
@@ -10,15 +9,14 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ... import _errors
-from .. import Pattern, _direct, _graphs, _held, edge_op, message
+from .. import Pattern, _direct, _held, edge_op
 from .._direct import compiling
 from .._graphs import EdgeIndex
 from .._layer import _Layer, _linear, _reset, counts, inward, is_plain, linear, outward
-from .._messages import OPS
 from .._pattern import remembered
-from .._steps import Step, gradients, reduced, text_number
-from ._aggregations import LEAST, NAMES, deviation_of, named
+from ._aggregations import NAMES, named
 from ._edge_networks import of_sources, of_targets, steps_of
+from ._several import Aggregated
 from ._spectral import one_tensor
 
 
@@ -152,7 +150,7 @@ class PNAConv(_Layer):
     def _of_nodes(self, pattern: Pattern, u: Tensor, v: Tensor, e: Optional[Tensor], pre: list[list[Any]], lead: tuple[int, ...]) -> Tensor:
         """Return the aggregations (nodes, members * towers, aggregators * in) of u_j + v_i + e_ij after the other layers."""
         if all(len(steps) == 1 for steps in pre):
-            return _Aggregated(pattern, self._names, self.F_in)(u, v, e)
+            return Aggregated(pattern, self._names, self.F_in)(u, v, e)
         vectors = edge_op(pattern, "add", v, u)
         vectors = (vectors if e is None else vectors + e).view(pattern.nnz, math.prod(lead), self.towers, self.F_in)
         return self._of_edges(pattern, vectors, [steps[1:] for steps in pre], lead)
@@ -165,7 +163,7 @@ class PNAConv(_Layer):
             for step in steps:
                 own = step(own)
             each.append(own if lead else own.unsqueeze(1))
-        found = _Aggregated(pattern, self._names, self.F_in)(None, None, torch.stack(each, 2).flatten(1, -1))
+        found = Aggregated(pattern, self._names, self.F_in)(None, None, torch.stack(each, 2).flatten(1, -1))
         return found.view(pattern.rows, *vectors.shape[1:3], len(self._names) * self.F_in)
 
     def _after(self, network: Any, weight: Optional[Tensor], x: Tensor, out: Tensor, pattern: Pattern) -> Tensor:
@@ -225,89 +223,3 @@ def beside(parts: Any, dim: int = -1) -> Tensor:
 def of_towers(x: Tensor) -> Any:
     """Return what each tower has, (nodes, members, width), of x (nodes, members, towers, width)."""
     return x.unbind(2) if x.shape[2] > 1 else [x.squeeze(2)]
-
-
-class _Aggregated(Step):
-    """The aggregations of u_j + e_ij, or of one of the two, and of v_i, the same for all edges of a node, which comes after them, side by side: (rows, heads,
-    aggregators * width). The mean, the variance about it and each extreme are a pass over the edges."""
-
-    def __init__(self, pattern: Pattern, names: list[str], width: int):
-        self.pattern, self.names, self.width = pattern, names, width
-        self.first, self.second = bool({"sum", "mean", "var", "std"} & set(names)), bool({"var", "std"} & set(names))
-        self.extremes = [name for name in ("max", "min") if name in names]
-
-    @staticmethod
-    def _message(u: Optional[Tensor], e: Optional[Tensor]) -> tuple[str, str]:
-        """Return the operation of a message, and the same as an expression."""
-        return ("copy_u", "u") if e is None else ("copy_e", "e") if u is None else ("add", "(u + e)")
-
-    def plainly(self, *operands: Any) -> Tensor:
-        (u, v, e), edges = operands, counts(self.pattern, next(x for x in operands if x is not None).dtype)
-        op, m = self._message(u, e)
-        found = {name: message(self.pattern, op, u, e, name) for name in [*["mean"] * self.first, *self.extremes]}
-        if self.second:
-            found["var"] = message(self.pattern, f"{m} * {m}", u, e, "mean") - found["mean"].square()
-            found["std"] = deviation_of(found["var"])
-        if v is not None:
-            later = v * edges.clamp(max=1)
-            found.update({name: found[name] + (0.0 if name in ("var", "std") else 1.0) * later for name in found})  # so that all parameters have gradients
-        if "sum" in self.names:
-            found["sum"] = found["mean"] * edges
-        return torch.stack([found[name].unflatten(1, (-1, self.width)) for name in self.names], 2).flatten(2)
-
-    def run(self, known: Any, *operands: Any) -> tuple[Tensor, tuple]:
-        u, v, e = operands
-        op, m = self._message(u, e)
-        mean = reduced(known, OPS[op], "mean", u, e)[0] if self.first else None
-        variance = reduced(known, text_number(f"({m} - v) * ({m} - v)"), "mean", u, e, mean)[0] if self.second else None
-        extremes = {name: reduced(known, OPS[op], name, u, e, keep=True) for name in self.extremes}
-        like = e if u is None else u
-        edges, some = numbers_of_edges(self.pattern, like.dtype)
-        out = like.new_empty(self.pattern.rows, like.shape[1] // self.width, len(self.names), self.width)
-        later = None if v is None else torch.mul(v, some).unflatten(1, (-1, self.width))
-        for place, name in enumerate(self.names):
-            own, found = out[:, :, place], variance if name in ("var", "std") else extremes[name][0] if name in extremes else mean
-            found = found.unflatten(1, (-1, self.width))  # type: ignore[union-attr]
-            if name == "std":
-                torch.sqrt(functional.threshold(found, LEAST, 0.0), out=own)
-            elif name == "var" or later is None:
-                own.copy_(found)
-            else:
-                torch.add(found, later, out=own)
-            if name == "sum":
-                own.mul_(edges.unsqueeze(1))
-        return out.flatten(2), (mean if self.second else None, out if "std" in self.names else None, *(argument for _, argument in extremes.values()))
-
-    def back(self, known: Any, grad: Tensor, operands: tuple, kept: tuple, wanted: list[bool]) -> tuple:
-        (u, _, e), (mean, out, *arguments) = operands, kept
-        (op, m), (edges, some) = self._message(u, e), numbers_of_edges(self.pattern, grad.dtype)
-        parts, made = grad.view(grad.shape[0], grad.shape[1], len(self.names), self.width).unbind(2), []
-        of: dict[str, Any] = {name: total([part for part, one in zip(parts, self.names) if one == name]) for name in self.names}  # names may be given twice
-        if "sum" in of:
-            of["sum"] = of["sum"] * edges.unsqueeze(1)
-        if "var" in of:
-            of["var"] = of["var"] * 2
-        if out is not None:
-            deviation = out[:, :, self.names.index("std")]
-            of["std"] = torch.ops.aten.threshold_backward(of["std"] / deviation, deviation, 0.0)  # 0 where the deviation is
-        of_means, of_squares = (total([of[name] for name in names if name in of]) for names in (("sum", "mean"), ("var", "std")))
-        for own, number, reduce, row, argument in ((of_means, OPS[op], "mean", None, None),
-                                                   (of_squares, text_number(f"({m} - v) * ({m} - v) / 2") if self.second else 0, "mean", mean, None),
-                                                   *((of[name], OPS[op], name, None, argument) for name, argument in zip(self.extremes, arguments))):
-            if own is not None and (wanted[0] or wanted[2]):
-                made.append(gradients(known, own.flatten(1), number, reduce, u, e, row, argument, (wanted[0], wanted[2], False))[:2])
-        du, de = (None if each[0] is None else functools.reduce(Tensor.add_, each) for each in zip(*made)) if made else (None, None)
-        dv = total([x for x in (of_means, *map(of.get, self.extremes)) if x is not None]) if wanted[1] else None
-        if wanted[1]:
-            dv = torch.zeros_like(u[:1]).expand(grad.shape[0], -1) if dv is None else dv.flatten(1) * some
-        return du, dv, de
-
-
-def total(given: list[Tensor]) -> Any:
-    """Return the sum of tensors; None of none."""
-    return functools.reduce(torch.add, given) if given else None
-
-
-def numbers_of_edges(pattern: Pattern, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-    """Return the number of edges of each row, and 1 where there are some, (rows, 1)."""
-    return remembered(pattern, ("numbers of edges", dtype), lambda: (counts(pattern, dtype), counts(pattern, dtype).clamp(max=1)))
