@@ -25,11 +25,12 @@ def of_rows(pattern: Pattern, out: Tensor) -> Tensor:
 
 
 class Messages:
-    """The messages of one call: relu(u_j + e_ij) + eps, or without e u_j, (rows, width) or with heads before it."""
+    """The messages of one call: relu(u_j + e_ij) + eps, or without e relu(u_j) + eps, or if it is `made` u_j, (rows, width) or with heads before it."""
 
-    def __init__(self, pattern: Pattern, u: Tensor, e: Optional[Tensor], eps: float):
-        self.pattern, self.u, self.e, self.eps = pattern, u, e, eps
-        self.text, self.numbers = ("u", {}) if e is None else ("(relu(u + e) + eps)", {"eps": eps})
+    def __init__(self, pattern: Pattern, u: Tensor, e: Optional[Tensor], eps: float, made: bool = False):
+        self.pattern, self.u, self.e, self.eps, self.made = pattern, u, e, eps, made
+        self.op = "copy_u" if made else "relu(u)" if e is None else "add_relu"
+        self.text, self.numbers = ("u", {}) if made else ("(relu(u) + eps)" if e is None else "(relu(u + e) + eps)", {"eps": eps})
         self.known: dict[str, Tensor] = {}
 
     def reduced(self, reduce: str) -> Tensor:
@@ -38,9 +39,9 @@ class Messages:
         return self.known[reduce]
 
     def _reduced(self, reduce: str) -> Tensor:
-        if self.e is None:
-            return message(self.pattern, "copy_u", self.u, reduce=reduce)
-        out = message(self.pattern, "add_relu", self.u, self.e, reduce)
+        out = message(self.pattern, self.op, self.u, self.e, reduce)
+        if self.made:
+            return out
         edges = of_rows(self.pattern, out)
         return out + self.eps * (edges if reduce == "sum" else edges.clamp(max=1))
 
@@ -52,7 +53,8 @@ class Messages:
     def of_edges(self) -> Tensor:
         """Return the messages of all edges, which are then in memory."""
         own = _graphs.one_each(self.pattern, "sources")
-        return message(own, "copy_u", self.u) if self.e is None else message(own, "add_relu", self.u, self.e) + self.eps
+        out = message(own, self.op, self.u, self.e)
+        return out if self.made else out + self.eps
 
 
 def softmax_sums(m: Messages, t: float) -> tuple[Tensor, Tensor, Tensor]:
@@ -72,16 +74,17 @@ class _OfSoftmax(Step):
     compiled = True
 
     def __init__(self, m: Messages, t: float):
-        self.pattern, self.eps, self.t = m.pattern, m.eps, t
+        self.pattern, self.of, self.t = m.pattern, (m.eps, m.made), t
+        self.op = OPS[m.op] if m.op in OPS else text_number(m.op)
         # the weights, before they are divided, the weighted messages, and what has the gradient
         self.texts = [text_number(text.format(m=m.text), {"t": t, **m.numbers}) for text in ("exp(t * {m} - v)", "{m} * exp(t * {m} - v)", "({m} - v) * exp(t * ({m} - v))")]
 
     def plainly(self, *operands: Any) -> Tensor:
-        return softmax_sums(Messages(self.pattern, *operands, self.eps), self.t)[0]
+        return softmax_sums(Messages(self.pattern, *operands, *self.of), self.t)[0]
 
     def run(self, known: Any, *operands: Any) -> tuple[Tensor, tuple]:
         shape, (u, e) = operands[0].shape[1:], [None if x is None else x.flatten(1) for x in operands]
-        top = reduced(known, OPS["copy_u" if e is None else "add_relu"], "max" if self.t >= 0 else "min", u, e)[0]
+        top = reduced(known, self.op, "max" if self.t >= 0 else "min", u, e)[0]
         top = top if self.t == 1 else top.mul_(self.t)
         total = reduced(known, self.texts[0], "sum", u, e, top)[0].clamp_min_(0.5)  # at least 1 where there are edges
         out = reduced(known, self.texts[1], "sum", u, e, top)[0].div_(total)
@@ -232,8 +235,8 @@ class GENConv(_Layer):
         e = edge_attr if self.lin_edge is None or edge_attr is None else self.lin_edge(edge_attr)
         if e is not None and e.shape[-1] != source.shape[-1]:
             raise _errors.ArgumentError(f"edge_attr has {e.shape[-1]} features: expected edge_dim of the layer, or {source.shape[-1]}")
-        lead = self._lead(source, None)
-        m = Messages(pattern, inward(source.relu() + self.eps if e is None else source, lead), None if e is None else inward(e, lead), self.eps)
+        lead, made = self._lead(source, None), e is None and self._names != ["softmax"]  # which is expressions in any case
+        m = Messages(pattern, inward(source.relu() + self.eps if made else source, lead), None if e is None else inward(e, lead), self.eps, made)
         learnt = [self.aggr_module] if not isinstance(self.aggr_module, nn.ModuleList) else self.aggr_module
         parts = [module(m) if name in _LEARNT else aggregated(m, name) for name, module in zip(self._names, learnt)]
         out = outward(parts[0] if len(parts) == 1 else torch.cat(parts, -1), lead)
@@ -244,6 +247,8 @@ class GENConv(_Layer):
             out = self.msg_norm(source if target is None else target, out)
         if target is not None:
             out = out + (target if self.lin_dst is None else self.lin_dst(target))
+        if out.dim() == 2:
+            return self.mlp(out)  # type: ignore[no-any-return]
         return self.mlp(out.flatten(0, -2)).reshape(*out.shape[:-1], self.out_channels)  # type: ignore[no-any-return]  # norms take rows, and no batches
 
 
