@@ -9,8 +9,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ... import _errors
+from ..._plan import EXPRESSIONS, is_expression
 from .. import Pattern, _graphs, edge_softmax, message
 from .._graphs import EdgeIndex
+from .._held import kept
 from .._layer import Channels, Pair, Size, _Layer, _linear, _two, counts, inward, outward
 from .._messages import OPS, REDUCES
 from .._steps import Step, gradients, reduced, text_number
@@ -75,29 +77,44 @@ class _OfSoftmax(Step):
 
     def __init__(self, m: Messages, t: float):
         self.pattern, self.of, self.t = m.pattern, (m.eps, m.made), t
-        self.op = OPS[m.op] if m.op in OPS else text_number(m.op)
-        # the weights, before they are divided, the weighted messages, and what has the gradient
-        self.texts = [text_number(text.format(m=m.text), {"t": t, **m.numbers}) for text in ("exp(t * {m} - v)", "{m} * exp(t * {m} - v)", "({m} - v) * exp(t * ({m} - v))")]
+        self.op, *self.texts = _of_softmax(m.op, m.text, t, *m.numbers.values())
 
     def plainly(self, *operands: Any) -> Tensor:
         return softmax_sums(Messages(self.pattern, *operands, *self.of), self.t)[0]
 
     def run(self, known: Any, *operands: Any) -> tuple[Tensor, tuple]:
-        shape, (u, e) = operands[0].shape[1:], [None if x is None else x.flatten(1) for x in operands]
+        u, e = operands if operands[0].dim() == 2 else [None if x is None else x.flatten(1) for x in operands]
         top = reduced(known, self.op, "max" if self.t >= 0 else "min", u, e)[0]
         top = top if self.t == 1 else top.mul_(self.t)
         total = reduced(known, self.texts[0], "sum", u, e, top)[0].clamp_min_(0.5)  # at least 1 where there are edges
         out = reduced(known, self.texts[1], "sum", u, e, top)[0].div_(total)
-        out = out.view(out.shape[0], *shape)
+        out = out if operands[0].dim() == 2 else out.view(out.shape[0], *operands[0].shape[1:])
         return out, (top, total, out)
 
     def back(self, known: Any, grad: Tensor, operands: tuple, kept: tuple, wanted: list[bool]) -> tuple:
-        (u, e), (top, total, out) = [None if x is None else x.flatten(1) for x in operands], kept
-        out = out.flatten(1)
+        (u, e), (top, total, out) = operands, kept
+        if u.dim() > 2:
+            u, e, grad, out = (None if x is None else x.flatten(1) for x in (u, e, grad, out))
         scale = torch.sub(out, top) if self.t == 1 else torch.sub(top, out, alpha=self.t).neg_()
-        grad = scale.exp_().div_(total).mul_(grad.flatten(1))
-        found = gradients(known, grad, self.texts[2], "sum", u, e, out, None, (*wanted, False))[:2]
-        return tuple([None if x is None else x.view(given.shape) for x, given in zip(found, operands)])
+        found = gradients(known, scale.exp_().div_(total).mul_(grad), self.texts[2], "sum", u, e, out, None, (*wanted, False))[:2]
+        return found if operands[0].dim() == 2 else tuple([None if x is None else x.view(given.shape) for x, given in zip(found, operands)])
+
+
+_numbers_of_softmax: dict[tuple, tuple[int, ...]] = {}
+
+
+def _of_softmax(op: str, text: str, t: float, *eps: float) -> tuple[int, ...]:
+    """Return the numbers of the operation that has the message, and of three expressions: the weights, before they are divided, the weighted messages, and what has
+    the gradient."""
+    key, numbers = (op, text, t, *eps), {"t": t, **dict(zip(("eps",), eps))}
+    found = _numbers_of_softmax.get(key)
+    if found is None or any([is_expression(number) and number not in EXPRESSIONS for number in found]):
+        texts = (one.format(m=text) for one in ("exp(t * {m} - v)", "{m} * exp(t * {m} - v)", "({m} - v) * exp(t * ({m} - v))"))
+        found = kept(_numbers_of_softmax, key, (OPS[op] if op in OPS else text_number(op), *(text_number(one, numbers) for one in texts)), 64)
+    return found
+
+
+_of_softmax._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
 class Softmax(nn.Module):
