@@ -207,10 +207,12 @@ class PNAConv(_Layer):
     def _kept_scales(self, pattern: Pattern, dtype: torch.dtype) -> Optional[tuple[Tensor, Tensor]]:
         """Return the scales that are kept with a graph, and F_in zeros; None where they are not kept."""
         means = self.aggr_module.avg_deg_lin, self.aggr_module.avg_deg_log
-        if compiling() or not _direct.plain(means) or means[0].requires_grad or not _held.counted(*means):
+        if compiling() or not _direct.plain(means) or means[0].requires_grad:
             return None
         made: dict[Any, Any] = remembered(pattern, "scales", dict)
         key = (dtype, self.F_in, *self._scalers, *map(_held.state, means))
+        if key not in made and not _held.counted(*means):
+            return None
         if key not in made:
             with _held.apart():
                 scales = self._made_scales(pattern, dtype)
@@ -257,17 +259,18 @@ class _Whole(Step):
 
     def run(self, known: Any, *operands: Any) -> tuple[Tensor, tuple]:
         x, e, before, before_bias, after, after_bias, last, last_bias, *encoder = operands
-        of_target, of_source, *of_edge = before.split(self.widths[0], 1)
-        of_x, of_out = after.split((self.widths[0], after.shape[1] - self.widths[0]), 1)
+        of_target, of_source, *of_edge = before.split_with_sizes([self.widths[0]] * (3 if encoder else 2), 1)
+        of_x, of_out = after.split_with_sizes((self.widths[0], after.shape[1] - self.widths[0]), 1)
         count, made_of_x = self.scale.shape[1], torch.cat((of_target, of_x, of_source))
         if encoder:
-            of_edge = [of_edge[0] @ encoder[0]]
-            before_bias, e = torch.addmv(before_bias, before[:, -self.widths[0]:], encoder[1]), linear(e, of_edge[0])
-        v, own, u = torch.addmm(torch.cat((before_bias, after_bias, self.zeros)), x, made_of_x.t()).split(self.widths, 1)
+            before_bias, of_edge = torch.addmv(before_bias, of_edge[0], encoder[1]), [of_edge[0] @ encoder[0]]
+            e = linear(e, of_edge[0])
+        v, own, u = torch.addmm(torch.cat((before_bias, after_bias, self.zeros)), x, made_of_x.t()).split_with_sizes(self.widths, 1)
         out, kept = self.of.forward(known, u, v, e)
-        of_out = of_out.unflatten(1, (count, -1)).transpose(0, 1).flatten(0, 1)  # the product comes before the scales, since these are numbers of nodes
-        each = (out.flatten(1) @ of_out.t()).view(-1, count, self.widths[1]).mul_(self.scale)
-        found = each.sum(1).add_(own) if count > 1 else each.squeeze(1).add_(own)
+        # the product comes before the scales, since these are numbers of nodes
+        of_out = of_out.view(self.widths[1], count, -1).transpose(0, 1).reshape(count * self.widths[1], -1)
+        each = (out.flatten(1) @ of_out.t()).view(-1, count, self.widths[1])
+        found = torch.baddbmm(own.unsqueeze(1), self.scale.mT, each).squeeze(1)
         return torch.addmm(last_bias, found, last.t()), (made_of_x, of_out, u, e, out, found, *of_edge, *kept)
 
     def back(self, known: Any, grad: Tensor, operands: tuple, kept: tuple, wanted: list[bool]) -> tuple:
@@ -275,16 +278,16 @@ class _Whole(Step):
         (narrow, width, _), count = self.widths, self.scale.shape[1]
         made: list[Optional[Tensor]] = [None, None, None, None, None, None, grad.t() @ found, grad.sum(0)]
         of_made = grad.new_empty(x.shape[0], made_of_x.shape[0])
-        of_v, of_found, of_u = of_made.split(self.widths, 1)
+        of_v, of_found, of_u = of_made.split_with_sizes(self.widths, 1)
         each = (torch.mm(grad, last, out=of_found).unsqueeze(1) * self.scale).flatten(1)
         du, dv, de = self.of.backward(known, (each @ of_out).view(out.shape), u, e, tuple(kept[len(encoder) // 2:]), out, (True, True, bool(encoder)), (of_u, of_v))
         if wanted[0]:
             made[0] = of_made @ made_of_x
         if any(wanted[2:6]) or any(wanted[8:]):
-            by_v, by_own, by_u = (of_made.t() @ x).split(self.widths)
-            by_out = (each.t() @ out.flatten(1)).view(count, width, -1).transpose(0, 1).flatten(1)
-            made[3], made[5] = of_made[:, :narrow + width].sum(0).split((narrow, width))
-            made[4] = torch.cat((by_own, by_out), 1)
+            by_v, by_own, by_u = (of_made.t() @ x).split_with_sizes(self.widths)
+            by_out = each.t() @ out.flatten(1)
+            made[3], made[5], _ = of_made.sum(0).split_with_sizes(self.widths)
+            made[4] = torch.cat((by_own, *by_out.view(count, width, -1).unbind(0)), 1)
         if encoder:
             if wanted[1]:
                 made[1] = de @ kept[0]
