@@ -46,8 +46,8 @@ class Step:
         if self.compiled and not half and _direct.compiling() and _direct.type_for(there[0].device.type) is None and not _transformed():
             return _Traced.apply(self, *operands)  # type: ignore[no-any-return]
         need = _direct.plain(operands)
-        if not need or half:
-            return self.plainly(*operands)
+        if not need or half or there[0].device != self.pattern.device:
+            return self.plainly(*operands)  # which names a wrong device
         if need == _direct.RECORDED:
             return _Recorded.apply(self, *operands)  # type: ignore[no-any-return]
         return self.run(self.pattern._current(), *operands)[0]

@@ -115,7 +115,7 @@ class PNAConv(_Layer):
             raise _errors.ArgumentError(f"edge_attr is {'None' if edge_attr is None else 'given'}, and edge_dim of the layer is {self.edge_dim}: expected both or none")
         pre, post = ([steps_of(network) for network in networks] for networks in (self.pre_nns, self.post_nns))
         encoder = None if edge_attr is None else self.edge_encoder
-        if self.towers == 1 and x.dim() == 2 and not compiling():
+        if self.towers == 1 and x.dim() == 2 and (edge_attr is None or edge_attr.dim() == 2) and not compiling():
             layers = [*pre[0], *post[0], self.lin, *([] if encoder is None else [encoder])]
             scales = self._kept_scales(pattern, x.dtype) if len(layers) == (3 if encoder is None else 4) and all(is_plain(one) and one.bias is not None for one in layers) else None
             if scales is not None:
@@ -269,7 +269,7 @@ class _Whole(Step):
         out, kept = self.of.forward(known, u, v, e)
         # the product comes before the scales, since these are numbers of nodes
         of_out = of_out.view(self.widths[1], count, -1).transpose(0, 1).reshape(count * self.widths[1], -1)
-        each = (out.flatten(1) @ of_out.t()).view(-1, count, self.widths[1])
+        each = (out.flatten(1) @ of_out.t()).view(len(x), count, self.widths[1])
         found = torch.baddbmm(own.unsqueeze(1), self.scale.mT, each).squeeze(1)
         return torch.addmm(last_bias, found, last.t()), (made_of_x, of_out, u, e, out, found, *of_edge, *kept)
 
@@ -283,18 +283,17 @@ class _Whole(Step):
         du, dv, de = self.of.backward(known, (each @ of_out).view(out.shape), u, e, tuple(kept[len(encoder) // 2:]), out, (True, True, bool(encoder)), (of_u, of_v))
         if wanted[0]:
             made[0] = of_made @ made_of_x
+        if encoder and wanted[1]:
+            made[1] = de @ kept[0]
         if any(wanted[2:6]) or any(wanted[8:]):
             by_v, by_own, by_u = (of_made.t() @ x).split_with_sizes(self.widths)
-            by_out = each.t() @ out.flatten(1)
             made[3], made[5], _ = of_made.sum(0).split_with_sizes(self.widths)
-            made[4] = torch.cat((by_own, *by_out.view(count, width, -1).unbind(0)), 1)
-        if encoder:
-            if wanted[1]:
-                made[1] = de @ kept[0]
-            of_edge = before[:, 2 * narrow:]
-            by_edge = (edge_attr.t() @ de).t()  # the other product is slow on a CPU
-            made[2] = torch.cat((by_v, by_u, torch.addr(by_edge @ encoder[0].t(), made[3], encoder[1])), 1)
-            made += [of_edge.t() @ by_edge, of_edge.t() @ made[3]]
-        elif any(wanted[2:6]):
-            made[2] = torch.cat((by_v, by_u), 1)
+            by_out, of_edge = each.t() @ out.flatten(1), before[:, 2 * narrow:]
+            made[4], of_e = torch.cat((by_own, *by_out.view(count, width, -1).unbind(0)), 1), []
+            if encoder:
+                by_edge = (edge_attr.t() @ de).t()  # the other product is slow on a CPU
+                of_e = [torch.addr(by_edge @ encoder[0].t(), made[3], encoder[1])]
+                made += [of_edge.t() @ by_edge, of_edge.t() @ made[3]]
+            made[2] = torch.cat((by_v, by_u, *of_e), 1)
+        made += [None] * (len(operands) - len(made))
         return tuple([x if wants else None for x, wants in zip(made, wanted)])

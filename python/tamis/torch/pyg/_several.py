@@ -25,7 +25,7 @@ def numbers_of_edges(known: Any, like: Tensor) -> tuple[Tensor, Tensor]:
     made = known.__dict__.setdefault("numbers_of_edges", {})
     if like.dtype not in made:
         with apart():
-            edges = reduced(known, OPS["copy_e"], "sum", None, like.new_ones(known.nnz, 1))[0]
+            edges = reduced(known, OPS["copy_e"], "sum", None, like.new_ones((known.nnz, 1), dtype=torch.float64))[0].to(like.dtype)
             made[like.dtype] = edges, edges.clamp(max=1)
     return made[like.dtype]  # type: ignore[no-any-return]
 
