@@ -671,6 +671,26 @@ def test_compiled(name):
         torch.testing.assert_close(torch.compile(layer, backend="aot_eager", fullgraph=not broken)(x, given, *rest), layer(x, given, *rest))
 
 
+@pytest.mark.parametrize("name", ["GENConv", "GENConv edges", "GENConv power", "PNAConv", "EdgeConv"])
+def test_compiled_for_any_sizes(name):
+    """Numbers of nodes and edges, and numbers of a layer, are symbols there; another number of the layer is noticed."""
+    layer, more = {"GENConv": lambda: (pyg.GENConv(IN, OUT, t=0.7, norm="layer"), []), "GENConv edges": lambda: (pyg.GENConv(IN, OUT, edge_dim=FEATURES, norm="layer"), [FEATURES]),
+                   "GENConv power": lambda: (pyg.GENConv(IN, OUT, "powermean", p=2.0, norm="layer"), []),
+                   "PNAConv": lambda: (pyg.PNAConv(IN, OUT, ["mean", "max", "std"], ["identity", "linear"], torch.ones(4), FEATURES), [FEATURES]),
+                   "EdgeConv": lambda: (pyg.EdgeConv(torch.nn.Sequential(torch.nn.Linear(2 * IN, OUT), torch.nn.LeakyReLU(0.1))), [])}[name]()
+    torch._dynamo.reset()
+    compiled = torch.compile(layer, backend="aot_eager", fullgraph=True, dynamic=True)
+    for nodes, edges, number in ((NODES, EDGES, None), (NODES + 3, EDGES + 9, None), (NODES, EDGES, 1.5)):
+        if number is not None and name == "GENConv":
+            layer.aggr_module.t = number
+        if number is not None and name == "GENConv power":
+            layer.aggr_module.p = number
+        given = torch.randn(nodes, IN, requires_grad=True), torch.randint(nodes, (2, edges)), *(torch.randn(edges, width) for width in more)
+        found, want = compiled(*given), layer(*given)
+        torch.testing.assert_close(found, want)
+        torch.testing.assert_close(*(torch.autograd.grad(one.square().sum(), given[0])[0] for one in (found, want)), atol=1e-4, rtol=1e-4)
+
+
 def test_means_of_a_large_node_within_a_compiler():
     """Its sum and its number of edges are beyond the largest 16-bit number; self-loops that stay do not count."""
     source = torch.cat([torch.zeros(3, dtype=torch.int64), torch.arange(1, 70001)])

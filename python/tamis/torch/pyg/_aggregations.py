@@ -77,7 +77,7 @@ class _OfSoftmax(Step):
 
     def __init__(self, m: Messages, t: float):
         self.pattern, self.of, self.t = m.pattern, (m.eps, m.made), t
-        self.op, *self.texts = _of_softmax(m.op, m.text, t, *m.numbers.values())
+        self.op, *self.texts = _of_softmax(m.op, m.text, t.hex(), *[float(one).hex() for one in m.numbers.values()])
 
     def plainly(self, *operands: Any) -> Tensor:
         return softmax_sums(Messages(self.pattern, *operands, *self.of), self.t)[0]
@@ -103,10 +103,10 @@ class _OfSoftmax(Step):
 _numbers_of_softmax: dict[tuple, tuple[int, ...]] = {}
 
 
-def _of_softmax(op: str, text: str, t: float, *eps: float) -> tuple[int, ...]:
+def _of_softmax(op: str, text: str, *given: str) -> tuple[int, ...]:
     """Return the numbers of the operation that has the message, and of three expressions: the weights, before they are divided, the weighted messages, and what has
-    the gradient."""
-    key, numbers = (op, text, t, *eps), {"t": t, **dict(zip(("eps",), eps))}
+    the gradient. given: t and eps as hexadecimal text, which is constant for a compiler that takes numbers as symbols."""
+    key, numbers = (op, text, *given), dict(zip(("t", "eps"), map(float.fromhex, given)))
     found = _numbers_of_softmax.get(key)
     if found is None or any([is_expression(number) and number not in EXPRESSIONS for number in found]):
         texts = (one.format(m=text) for one in ("exp(t * {m} - v)", "{m} * exp(t * {m} - v)", "({m} - v) * exp(t * ({m} - v))"))
