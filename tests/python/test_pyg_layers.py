@@ -18,6 +18,7 @@ from hypothesis import strategies as some  # noqa: E402
 import tamis  # noqa: E402
 import tamis.torch as tt  # noqa: E402
 from tamis.torch import _ops, pyg  # noqa: E402
+from tamis.torch.pyg import _sums  # noqa: E402
 
 from pyg_pairs import EDGES, FEATURES, IN, NODES, OUT, TARGETS, compared, graph, operand, pair  # noqa: E402
 
@@ -670,6 +671,26 @@ def test_compiled(name):
         torch.testing.assert_close(torch.compile(layer, backend="aot_eager", fullgraph=not broken)(x, given, *rest), layer(x, given, *rest))
 
 
+@pytest.mark.parametrize("name", ["GENConv", "GENConv edges", "GENConv power", "PNAConv", "EdgeConv"])
+def test_compiled_for_any_sizes(name):
+    """Numbers of nodes and edges, and numbers of a layer, are symbols there; another number of the layer is noticed."""
+    layer, more = {"GENConv": lambda: (pyg.GENConv(IN, OUT, t=0.7, norm="layer"), []), "GENConv edges": lambda: (pyg.GENConv(IN, OUT, edge_dim=FEATURES, norm="layer"), [FEATURES]),
+                   "GENConv power": lambda: (pyg.GENConv(IN, OUT, "powermean", p=2.0, norm="layer"), []),
+                   "PNAConv": lambda: (pyg.PNAConv(IN, OUT, ["mean", "max", "std"], ["identity", "linear"], torch.ones(4), FEATURES), [FEATURES]),
+                   "EdgeConv": lambda: (pyg.EdgeConv(torch.nn.Sequential(torch.nn.Linear(2 * IN, OUT), torch.nn.LeakyReLU(0.1))), [])}[name]()
+    torch._dynamo.reset()
+    compiled = torch.compile(layer, backend="aot_eager", fullgraph=True, dynamic=True)
+    for nodes, edges, number in ((NODES, EDGES, None), (NODES + 3, EDGES + 9, None), (NODES, EDGES, 1.5)):
+        if number is not None and name == "GENConv":
+            layer.aggr_module.t = number
+        if number is not None and name == "GENConv power":
+            layer.aggr_module.p = number
+        given = torch.randn(nodes, IN, requires_grad=True), torch.randint(nodes, (2, edges)), *(torch.randn(edges, width) for width in more)
+        found, want = compiled(*given), layer(*given)
+        torch.testing.assert_close(found, want)
+        torch.testing.assert_close(*(torch.autograd.grad(one.square().sum(), given[0])[0] for one in (found, want)), atol=1e-4, rtol=1e-4)
+
+
 def test_means_of_a_large_node_within_a_compiler():
     """Its sum and its number of edges are beyond the largest 16-bit number; self-loops that stay do not count."""
     source = torch.cat([torch.zeros(3, dtype=torch.int64), torch.arange(1, 70001)])
@@ -716,3 +737,63 @@ def test_second_derivatives_of_expressions(conv, options):
         found.append((first, torch.autograd.grad(sum(one.square().sum() for one in first), [*given, *layer.parameters()], allow_unused=True)))
     torch.testing.assert_close(*([one for part in each for one in part if one is not None] for each in found))
     torch.testing.assert_close(torch.autograd.grad(ours(given[0], ends, *given[1:]).square().sum(), given), tuple(one.detach() for one in found[0][0]))
+
+
+@pytest.mark.parametrize("of_edges", [False, True])
+@pytest.mark.parametrize("wanted", [["x"], ["pre_nns.0.0.bias"], ["post_nns.0.0.weight"], ["lin.weight"], ["x", "lin.bias", "pre_nns.0.0.weight"], ["edge_attr"], ["edge_encoder.weight"]])
+def test_gradients_that_are_wanted(wanted, of_edges):
+    """PNAConv in one step has those of its inputs and its parameters that somebody wants, whichever these are."""
+    if not of_edges and {"edge_attr", "edge_encoder.weight"} & set(wanted):
+        pytest.skip("edges have no features")
+    layers = pair("PNAConv", IN, OUT, ["std", "max", "mean", "min"], ["identity", "amplification"], torch.tensor([1, 2, 5, 3]), edge_dim=FEATURES if of_edges else None)
+    for layer in layers:
+        for name, parameter in layer.named_parameters():
+            parameter.requires_grad_(name in wanted)
+    given = [operand(NODES, IN).detach(), graph(), *([operand(EDGES, FEATURES).detach()] if of_edges else [])]
+    for place, name in ((0, "x"), (2, "edge_attr")):
+        if name in wanted:
+            given[place].requires_grad_()
+    compared(layers, *given)
+
+
+def test_steps_without_nodes_or_edges():
+    for layer in (pyg.PNAConv(IN, OUT, ["mean", "max", "std"], ["identity", "linear"], torch.ones(4)), pyg.GENConv(IN, OUT, norm=None), pyg.GatedGraphConv(IN, 2)):
+        for nodes in (0, 3):
+            x = torch.randn(nodes, IN, requires_grad=True)
+            found = torch.autograd.grad(layer(x, torch.empty(2, 0, dtype=torch.int64)).sum(), [x, *layer.parameters()])
+            assert all(one.isfinite().all() for one in found) and found[0].shape == x.shape
+
+
+def cell(of_sums, of_x, x, of_sums_bias, of_x_bias):
+    """PyTorch's GRU cell after the products, as its kernel for GPUs has it: the result, and what the gradient reads."""
+    (r, z, n), (s, y, m) = (of_sums + of_sums_bias).chunk(3, 1), (of_x + of_x_bias).chunk(3, 1)
+    r, z = (r + s).sigmoid(), (z + y).sigmoid()
+    n = (n + r * m).tanh()
+    return n + z * (x - n), torch.cat([r, z, n, x, m], 1)
+
+
+def cell_backward(grad, space, has_bias):
+    r, z, n, x, m = space.chunk(5, 1)
+    dn, dz = grad * (1 - z) * (1 - n * n), grad * (x - n) * z * (1 - z)
+    dr = dn * m * r * (1 - r)
+    by_sums, by_x = torch.cat([dr, dz, dn], 1), torch.cat([dr, dz, dn * r], 1)
+    return by_sums, by_x, grad * z, by_sums.sum(0), by_x.sum(0)
+
+
+@pytest.mark.parametrize("layers", [1, 3])
+@pytest.mark.parametrize("aggr", ["add", "mean"])
+def test_gated_layers_in_one_step(monkeypatch, layers, aggr):
+    """What a GPU calls, with its kernel written out."""
+    for name, own in (("_fused", lambda x: True), ("_cell", cell), ("_cell_backward", cell_backward)):
+        monkeypatch.setattr(_sums, name, own)
+    calls, back = [], _sums._Gated.back
+    monkeypatch.setattr(_sums._Gated, "back", lambda *given: calls.append(0) or back(*given))
+    both, ends = pair("GatedGraphConv", IN, layers, aggr=aggr), graph()
+    for x in (operand(NODES, IN), operand(NODES, IN - 2), operand(NODES, IN).detach()):
+        compared(both, x, ends)
+    assert len(calls) == 3
+    x, found = operand(NODES, IN), []
+    for layer in both:
+        first, = torch.autograd.grad(layer(x, ends).square().sum(), x, create_graph=True)
+        found.append((first, *torch.autograd.grad(first.square().sum(), [x, *layer.parameters()])))
+    torch.testing.assert_close(*found)

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import math
 import types
-from typing import Any, Optional, Union
+from typing import Any, NamedTuple, Optional, Union
 
 import torch
 from torch import Tensor, nn
@@ -93,9 +93,21 @@ def watched(module: nn.Module) -> bool:
     return bool(module._forward_hooks or module._forward_pre_hooks or module._backward_hooks or module._backward_pre_hooks)
 
 
+class Weights(NamedTuple):
+    """A linear layer of these tensors."""
+
+    weight: Tensor
+    bias: Optional[Tensor]
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return linear(x, self.weight, self.bias)
+
+
 def is_plain(module: Any) -> bool:
     """True of a linear layer without hooks and parametrisations: it is its weight and its bias, which may be multiplied in another order."""
     kind = type(module)
+    if kind is Weights:
+        return True
     linear = kind in (nn.Linear, _Linear) or (kind.__name__ == "Linear" and kind.__module__ == "torch_geometric.nn.dense.linear")
     return linear and not watched(module)
 

@@ -113,7 +113,7 @@ def _message_options(op: int, reduce: int, data: int, heads: int, columns: int, 
                                    argument_type=c.TAMIS_I64 if argument is torch.int64 else c.TAMIS_I32, **text)
 
 
-def _with_rows(options: Any, v: Optional[Tensor], fields: dict[str, str]) -> Any:
+def _with_rows(options: Any, v: Optional[Tensor], fields: dict[str, Any]) -> Any:
     """Return options as call_library takes them: where an expression reads v, the names of the matrices in their fields."""
     return options if v is None else (functools.partial(c.tamis_message_options.from_buffer_copy, options), fields)
 
@@ -164,18 +164,32 @@ class OfGraph(Operator):
     """An operator whose calls read a graph of the library. Calls that repeat an earlier one are made by its recipe."""
 
     rule = of_graphs
-    first: Any       # first(of, operands, numbers, keep, key): the result as by `run`; keeps the recipe by its key
-    first_back: Any  # first_back(of, given, numbers, wanted, key): the gradients as by `back`. given: the gradient of the result, packed, and what is saved
+    first: Any       # first(of, operands, numbers, keep, key): the result as by `run`; keeps the recipe by its key. With one more argument, the place of the result, it
+    # returns what the gradient reads alone
+    first_back: Any  # first_back(of, given, numbers, wanted, key): the gradients as by `back`. given: the gradient of the result, packed, and what is saved, and
+    # with one more argument, True, the place of the one gradient that is wanted
 
     def run(self, of: Any, operands: tuple, numbers: Any, keep: bool) -> tuple:
         what = self.name, numbers, keep
         found = _recipe.repeat(of.recipes, what, operands, True, 1.0, 0.0)
         return found if found is not None else self.first(of, operands, numbers, keep, _recipe.key(what, operands, True))  # type: ignore[no-any-return]
 
+    def run_into(self, of: Any, operands: tuple, numbers: Any, keep: bool, out: Tensor) -> Any:
+        """Write the result, whose rows may lie apart, and return what the gradient reads."""
+        what, given = (self.name, numbers, keep, "into"), (*operands, out)
+        found = _recipe.repeat(of.recipes, what, given, True, 1.0, 0.0)
+        return (found if found is not None else self.first(of, operands, numbers, keep, _recipe.key(what, given, True), out))[0]
+
     def back(self, of: Any, grad: Tensor, saved: Any, numbers: Any, wanted: list[bool], *late: Any) -> Any:
         what, given = (self.name, numbers, "gradient", *wanted), (self.packed(grad), *saved)
         found = _recipe.repeat(of.recipes, what, given, True, 1.0, 0.0)
         return found if found is not None else self.first_back(of, given, numbers, wanted, _recipe.key(what, given, True))
+
+    def back_into(self, of: Any, grad: Tensor, saved: Any, numbers: Any, wanted: list[bool], out: Tensor) -> None:
+        """Write the gradient that is wanted, one alone."""
+        what, given = (self.name, numbers, "gradient into", *wanted), (self.packed(grad), *saved, out)
+        if _recipe.repeat(of.recipes, what, given, True, 1.0, 0.0) is None:
+            self.first_back(of, given, numbers, wanted, _recipe.key(what, given, True), True)
 
     def as_before(self, pattern: Any, what: tuple, operands: tuple) -> Optional[Tensor]:
         """Make a call that repeats an earlier one, whose checks need no repetition; None: there was none. what: all but the pattern and the operands, `need`
@@ -208,17 +222,21 @@ class Message(OfGraph):
     saved, gradients, nothing = "Tensor? x, Tensor? e, Tensor? v, Tensor argument", (0, 1, 2), torch.int32
     derivative, gradient_tangent = staticmethod(_formulas.message), staticmethod(_formulas.message_gradients)
 
-    def first(self, of: Any, operands: tuple, numbers: Any, keep: bool, key: Any) -> tuple:
-        (x, e, v), (op, reduce, data, heads) = operands, numbers
-        (out, argument), like = self.empty(of, operands, numbers, keep), self.like(operands)
+    def first(self, of: Any, operands: tuple, numbers: Any, keep: bool, key: Any, into: Optional[Tensor] = None) -> tuple:
+        (x, e, v), (op, reduce, data, heads), like = operands, numbers, self.like(operands)
+        argument = self.argument(of, operands, numbers, keep)
         options = _message_options(op, reduce, data, heads, like.shape[1], like.dtype, None if argument is None else argument.dtype)
-        return call_library("tamis_message_pass", of, key, _graph(of, like), _with_rows(options, v, {"V": "v"}), {"x": x, "e": e, "v": v},
-                            {"out": out, "argument": argument}, ("x", "e", "out", "*argument"))
+        given, made = {"x": x, "e": e, "v": v}, {"argument": argument}
+        given, made = (given, {"out": like.new_empty((of.shape[0], like.shape[1])), **made}) if into is None else ({**given, "out": into}, made)
+        return call_library("tamis_message_pass", of, key, _graph(of, like), _with_rows(options, v, {"V": "v"}), given, made, ("x", "e", "out", "*argument"))
 
     def empty(self, of: Any, operands: tuple, numbers: tuple, keep: bool) -> tuple:
         like = self.like(operands)
-        width = like.shape[1]
-        return like.new_empty((of.shape[0], width)), arguments_of(like, of, width) if keep and numbers[1] in EXTREME else None
+        return like.new_empty((of.shape[0], like.shape[1])), self.argument(of, operands, numbers, keep)
+
+    def argument(self, of: Any, operands: tuple, numbers: tuple, keep: bool) -> Optional[Tensor]:
+        like = self.like(operands)
+        return arguments_of(like, of, like.shape[1]) if keep and numbers[1] in EXTREME else None
 
     @staticmethod
     def like(operands: tuple) -> Tensor:
@@ -241,13 +259,18 @@ class Message(OfGraph):
     def save(self, operands: tuple, results: tuple, numbers: Any) -> tuple[tuple, Any, int]:
         return (*(operands if numbers[0] in READ_BACK or is_expression(numbers[0]) else (None, None, None)), results[1]), numbers, 0
 
-    def first_back(self, of: Any, given: tuple, numbers: Any, wanted: list[bool], key: Any) -> Any:
-        (grad, x, e, v, argument), (op, reduce, data, heads) = given, numbers
-        dx, de, dv = self.back_empty(of, grad, given[1:], numbers, wanted)
+    def first_back(self, of: Any, given: tuple, numbers: Any, wanted: list[bool], key: Any, into: bool = False) -> Any:
+        (grad, x, e, v, argument), (op, reduce, data, heads) = given[:5], numbers
+        read = {"grad": grad, "x": x, "e": e, "v": v, "argument": argument}
+        if into:
+            made: dict[str, Any] = {}
+            names = [name if wants else None for name, wants in zip(("dx", "de", "dv"), wanted)]
+            read.update({name: given[5] for name in names if name})
+        else:
+            made, names = dict(zip(("dx", "de", "dv"), self.back_empty(of, grad, given[1:], numbers, wanted))), ["dx", "de", "dv"]
         options = _message_options(op, reduce, data, heads, grad.shape[1], grad.dtype, None if argument is None else argument.dtype)
-        return call_library("tamis_message_backward", of, key, _graph(of, grad), _with_rows(options, v, {"V": "v", "dV": "dv"}),
-                            {"grad": grad, "x": x, "e": e, "v": v, "argument": argument}, {"dx": dx, "de": de, "dv": dv},
-                            ("grad", "x", "e", "*argument" if reduce in EXTREME else None, "dx", "de"))
+        return call_library("tamis_message_backward", of, key, _graph(of, grad), _with_rows(options, v, {"V": "v", "dV": names[2]}), read, made,
+                            ("grad", "x", "e", "*argument" if reduce in EXTREME else None, *names[:2]))
 
     def back_empty(self, of: Any, grad: Tensor, saved: Any, numbers: tuple, wanted: list[bool]) -> Any:
         width, (_, _, data, heads) = grad.shape[1], numbers
@@ -358,8 +381,11 @@ def _edges(e: Tensor, x: Optional[Tensor], nnz: Any, name: str = "x", direct: in
     raise _errors.ArgumentError(f"e has shape {tuple(e.shape)}: expected ({nnz},){heads} or {(nnz, *x.shape[1:])}, since {name} has shape {tuple(x.shape)}")
 
 
-def _operation(op: str, numbers: Optional[Mapping[str, float]]) -> tuple[int, tuple[bool, bool, bool]]:
-    """Return the number of an operation, or one that stands for an expression and its numbers, and whether it reads x, e and v."""
+def _operation(op: str, numbers: Optional[Mapping[str, float]], texts: Optional[Mapping[str, str]] = None) -> tuple[int, tuple[bool, bool, bool]]:
+    """Return the number of an operation, or one that stands for an expression and its numbers, and whether it reads x, e and v. texts: numbers as hexadecimal text, which is
+    constant for a compiler that takes numbers as symbols."""
+    if texts is not None and numbers is not None:
+        numbers = {**numbers, **{name: float.fromhex(text) for name, text in texts.items()}}
     number = OPS.get(op) if isinstance(op, str) else None
     if number is not None and numbers is None:
         return number, (op != "copy_e", op != "copy_u", False)
@@ -410,7 +436,9 @@ def message(pattern: PatternLike, op: str, x: Optional[Tensor], e: Optional[Tens
         found = MESSAGE.as_before(pattern, what, (x, e, v))
         if found is not None:
             return found
-    (number, reads), how = _operation(op, numbers), _number("reduce", reduce, REDUCES)
+    texts = {name: x.hex() for name, x in numbers.items() if isinstance(x, float)} if numbers and compiling() else None
+    others = {name: x for name, x in numbers.items() if name not in texts} if numbers and texts else numbers
+    (number, reads), how = _operation(op, others, texts), _number("reduce", reduce, REDUCES)
     if not need:
         x, e, v = _direct.cast(x, e, v)
     pattern = _check(pattern, x=x, e=e, v=v)

@@ -46,8 +46,8 @@ class Step:
         if self.compiled and not half and _direct.compiling() and _direct.type_for(there[0].device.type) is None and not _transformed():
             return Traced.apply(self, *operands)  # type: ignore[no-any-return]
         need = _direct.plain(operands)
-        if not need or half:
-            return self.plainly(*operands)
+        if not need or half or there[0].device != self.pattern.device:
+            return self.plainly(*operands)  # which names a wrong device
         if need == _direct.RECORDED:
             return Recorded.apply(self, *operands)  # type: ignore[no-any-return]
         return self.run(self.pattern._current(), *operands)[0]
@@ -109,9 +109,24 @@ def text_number(text: str, numbers: Mapping[str, float] = {}) -> int:
 text_number._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
+def _numbers(op: int, reduce: str, e: bool) -> tuple:
+    return op, REDUCES[reduce], c.TAMIS_E_VECTOR if e else c.TAMIS_E_NONE, 1
+
+
+def reduced_into(known: Any, out: Tensor, op: int, reduce: str, x: Optional[Tensor], e: Optional[Tensor] = None, v: Optional[Tensor] = None, keep: bool = False) -> Any:
+    """Write what `reduced` returns, at rows that may lie apart, and return what the gradient of an extreme reads. Not for compilers."""
+    return MESSAGE.run_into(known, (x, e, v), _numbers(op, reduce, e is not None), keep, out)
+
+
+def gradient_into(known: Any, out: Tensor, grad: Tensor, op: int, reduce: str, x: Optional[Tensor], e: Optional[Tensor] = None, v: Optional[Tensor] = None,
+                  argument: Optional[Tensor] = None, wanted: Any = (True, False, False)) -> None:
+    """Write the one of `gradients` that is wanted. Not for compilers."""
+    MESSAGE.back_into(known, grad, (x, e, v, argument), _numbers(op, reduce, e is not None), list(wanted), out)
+
+
 def reduced(known: Any, op: int, reduce: str, x: Optional[Tensor], e: Optional[Tensor] = None, v: Optional[Tensor] = None, keep: bool = False) -> tuple:
     """Return reduced messages of matrices, e with a vector for each edge, and what the gradient of an extreme reads."""
-    numbers = op, REDUCES[reduce], c.TAMIS_E_NONE if e is None else c.TAMIS_E_VECTOR, 1
+    numbers = _numbers(op, reduce, e is not None)
     if _direct.compiling():
         return torch.ops.tamis.message(known.index, known.columns, x, e, v, known.rows, known.cols, known.coo, *numbers)  # type: ignore[no-any-return]
     return MESSAGE.run(known, (x, e, v), numbers, keep)  # type: ignore[no-any-return]

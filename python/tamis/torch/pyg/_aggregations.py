@@ -9,8 +9,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ... import _errors
+from ..._plan import EXPRESSIONS, is_expression
 from .. import Pattern, _graphs, edge_softmax, message
 from .._graphs import EdgeIndex
+from .._held import kept
 from .._layer import Channels, Pair, Size, _Layer, _linear, _two, counts, inward, outward
 from .._messages import OPS, REDUCES
 from .._steps import Step, gradients, reduced, text_number
@@ -25,11 +27,12 @@ def of_rows(pattern: Pattern, out: Tensor) -> Tensor:
 
 
 class Messages:
-    """The messages of one call: relu(u_j + e_ij) + eps, or without e u_j, (rows, width) or with heads before it."""
+    """The messages of one call: relu(u_j + e_ij) + eps, or without e relu(u_j) + eps, or if it is `made` u_j, (rows, width) or with heads before it."""
 
-    def __init__(self, pattern: Pattern, u: Tensor, e: Optional[Tensor], eps: float):
-        self.pattern, self.u, self.e, self.eps = pattern, u, e, eps
-        self.text, self.numbers = ("u", {}) if e is None else ("(relu(u + e) + eps)", {"eps": eps})
+    def __init__(self, pattern: Pattern, u: Tensor, e: Optional[Tensor], eps: float, made: bool = False):
+        self.pattern, self.u, self.e, self.eps, self.made = pattern, u, e, eps, made
+        self.op = "copy_u" if made else "relu(u)" if e is None else "add_relu"
+        self.text, self.numbers = ("u", {}) if made else ("(relu(u) + eps)" if e is None else "(relu(u + e) + eps)", {"eps": eps})
         self.known: dict[str, Tensor] = {}
 
     def reduced(self, reduce: str) -> Tensor:
@@ -38,9 +41,9 @@ class Messages:
         return self.known[reduce]
 
     def _reduced(self, reduce: str) -> Tensor:
-        if self.e is None:
-            return message(self.pattern, "copy_u", self.u, reduce=reduce)
-        out = message(self.pattern, "add_relu", self.u, self.e, reduce)
+        out = message(self.pattern, self.op, self.u, self.e, reduce)
+        if self.made:
+            return out
         edges = of_rows(self.pattern, out)
         return out + self.eps * (edges if reduce == "sum" else edges.clamp(max=1))
 
@@ -52,7 +55,8 @@ class Messages:
     def of_edges(self) -> Tensor:
         """Return the messages of all edges, which are then in memory."""
         own = _graphs.one_each(self.pattern, "sources")
-        return message(own, "copy_u", self.u) if self.e is None else message(own, "add_relu", self.u, self.e) + self.eps
+        out = message(own, self.op, self.u, self.e)
+        return out if self.made else out + self.eps
 
 
 def softmax_sums(m: Messages, t: float) -> tuple[Tensor, Tensor, Tensor]:
@@ -72,29 +76,45 @@ class _OfSoftmax(Step):
     compiled = True
 
     def __init__(self, m: Messages, t: float):
-        self.pattern, self.eps, self.t = m.pattern, m.eps, t
-        # the weights, before they are divided, the weighted messages, and what has the gradient
-        self.texts = [text_number(text.format(m=m.text), {"t": t, **m.numbers}) for text in ("exp(t * {m} - v)", "{m} * exp(t * {m} - v)", "({m} - v) * exp(t * ({m} - v))")]
+        self.pattern, self.of, self.t = m.pattern, (m.eps, m.made), t
+        self.op, *self.texts = _of_softmax(m.op, m.text, t.hex(), *[float(one).hex() for one in m.numbers.values()])
 
     def plainly(self, *operands: Any) -> Tensor:
-        return softmax_sums(Messages(self.pattern, *operands, self.eps), self.t)[0]
+        return softmax_sums(Messages(self.pattern, *operands, *self.of), self.t)[0]
 
     def run(self, known: Any, *operands: Any) -> tuple[Tensor, tuple]:
-        shape, (u, e) = operands[0].shape[1:], [None if x is None else x.flatten(1) for x in operands]
-        top = reduced(known, OPS["copy_u" if e is None else "add_relu"], "max" if self.t >= 0 else "min", u, e)[0]
+        u, e = operands if operands[0].dim() == 2 else [None if x is None else x.flatten(1) for x in operands]
+        top = reduced(known, self.op, "max" if self.t >= 0 else "min", u, e)[0]
         top = top if self.t == 1 else top.mul_(self.t)
         total = reduced(known, self.texts[0], "sum", u, e, top)[0].clamp_min_(0.5)  # at least 1 where there are edges
         out = reduced(known, self.texts[1], "sum", u, e, top)[0].div_(total)
-        out = out.view(out.shape[0], *shape)
+        out = out if operands[0].dim() == 2 else out.view(out.shape[0], *operands[0].shape[1:])
         return out, (top, total, out)
 
     def back(self, known: Any, grad: Tensor, operands: tuple, kept: tuple, wanted: list[bool]) -> tuple:
-        (u, e), (top, total, out) = [None if x is None else x.flatten(1) for x in operands], kept
-        out = out.flatten(1)
+        (u, e), (top, total, out) = operands, kept
+        if u.dim() > 2:
+            u, e, grad, out = (None if x is None else x.flatten(1) for x in (u, e, grad, out))
         scale = torch.sub(out, top) if self.t == 1 else torch.sub(top, out, alpha=self.t).neg_()
-        grad = scale.exp_().div_(total).mul_(grad.flatten(1))
-        found = gradients(known, grad, self.texts[2], "sum", u, e, out, None, (*wanted, False))[:2]
-        return tuple([None if x is None else x.view(given.shape) for x, given in zip(found, operands)])
+        found = gradients(known, scale.exp_().div_(total).mul_(grad), self.texts[2], "sum", u, e, out, None, (*wanted, False))[:2]
+        return found if operands[0].dim() == 2 else tuple([None if x is None else x.view(given.shape) for x, given in zip(found, operands)])
+
+
+_numbers_of_softmax: dict[tuple, tuple[int, ...]] = {}
+
+
+def _of_softmax(op: str, text: str, *given: str) -> tuple[int, ...]:
+    """Return the numbers of the operation that has the message, and of three expressions: the weights, before they are divided, the weighted messages, and what has
+    the gradient. given: t and eps as hexadecimal text, which is constant for a compiler that takes numbers as symbols."""
+    key, numbers = (op, text, *given), dict(zip(("t", "eps"), map(float.fromhex, given)))
+    found = _numbers_of_softmax.get(key)
+    if found is None or any([is_expression(number) and number not in EXPRESSIONS for number in found]):
+        texts = (one.format(m=text) for one in ("exp(t * {m} - v)", "{m} * exp(t * {m} - v)", "({m} - v) * exp(t * ({m} - v))"))
+        found = kept(_numbers_of_softmax, key, (OPS[op] if op in OPS else text_number(op), *(text_number(one, numbers) for one in texts)), 64)
+    return found
+
+
+_of_softmax._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
 class Softmax(nn.Module):
@@ -232,8 +252,8 @@ class GENConv(_Layer):
         e = edge_attr if self.lin_edge is None or edge_attr is None else self.lin_edge(edge_attr)
         if e is not None and e.shape[-1] != source.shape[-1]:
             raise _errors.ArgumentError(f"edge_attr has {e.shape[-1]} features: expected edge_dim of the layer, or {source.shape[-1]}")
-        lead = self._lead(source, None)
-        m = Messages(pattern, inward(source.relu() + self.eps if e is None else source, lead), None if e is None else inward(e, lead), self.eps)
+        lead, made = self._lead(source, None), e is None and self._names != ["softmax"]  # which is expressions in any case
+        m = Messages(pattern, inward(source.relu() + self.eps if made else source, lead), None if e is None else inward(e, lead), self.eps, made)
         learnt = [self.aggr_module] if not isinstance(self.aggr_module, nn.ModuleList) else self.aggr_module
         parts = [module(m) if name in _LEARNT else aggregated(m, name) for name, module in zip(self._names, learnt)]
         out = outward(parts[0] if len(parts) == 1 else torch.cat(parts, -1), lead)
@@ -244,6 +264,8 @@ class GENConv(_Layer):
             out = self.msg_norm(source if target is None else target, out)
         if target is not None:
             out = out + (target if self.lin_dst is None else self.lin_dst(target))
+        if out.dim() == 2:
+            return self.mlp(out)  # type: ignore[no-any-return]
         return self.mlp(out.flatten(0, -2)).reshape(*out.shape[:-1], self.out_channels)  # type: ignore[no-any-return]  # norms take rows, and no batches
 
 

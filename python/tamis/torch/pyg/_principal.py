@@ -1,7 +1,6 @@
 """Principal neighbourhood aggregation: several aggregations at once, scaled by functions of degrees."""
 from __future__ import annotations
 
-import functools
 import math
 from typing import Any, Callable, Optional
 
@@ -10,15 +9,15 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ... import _errors
-from .. import Pattern, _direct, _graphs, _held, edge_op, message
+from .. import Pattern, _direct, _held, edge_op
 from .._direct import compiling
 from .._graphs import EdgeIndex
-from .._layer import _Layer, _linear, _reset, counts, inward, is_plain, linear, outward
-from .._messages import OPS
+from .._layer import Weights, _Layer, _linear, _reset, counts, inward, is_plain, linear, outward
 from .._pattern import remembered
-from .._steps import Step, gradients, reduced, text_number
-from ._aggregations import LEAST, NAMES, deviation_of, named
+from .._steps import Step
+from ._aggregations import NAMES, named
 from ._edge_networks import of_sources, of_targets, steps_of
+from ._several import Aggregated, Aggregations
 from ._spectral import one_tensor
 
 
@@ -88,6 +87,7 @@ class PNAConv(_Layer):
         self.aggr_module = _Degrees(deg, train_norm)
         self.in_channels, self.out_channels, self.edge_dim, self.towers, self.divide_input = in_channels, out_channels, edge_dim, towers, divide_input
         self.F_in, self.F_out = in_channels // towers if divide_input else in_channels, out_channels // towers
+        self._of = Aggregations(tuple(self._names), self.F_in)
         if edge_dim is not None:
             self.edge_encoder = _linear(edge_dim, self.F_in, True)
         self.pre_nns, self.post_nns = nn.ModuleList(), nn.ModuleList()
@@ -114,15 +114,25 @@ class PNAConv(_Layer):
         if (edge_attr is None) != (self.edge_dim is None):
             raise _errors.ArgumentError(f"edge_attr is {'None' if edge_attr is None else 'given'}, and edge_dim of the layer is {self.edge_dim}: expected both or none")
         pre, post = ([steps_of(network) for network in networks] for networks in (self.pre_nns, self.post_nns))
-        early, late = (all(is_plain(steps[0]) for steps in networks) for networks in (pre, post))
+        encoder = None if edge_attr is None else self.edge_encoder
+        if self.towers == 1 and x.dim() == 2 and (edge_attr is None or edge_attr.dim() == 2) and not compiling():
+            layers = [*pre[0], *post[0], self.lin, *([] if encoder is None else [encoder])]
+            scales = self._kept_scales(pattern, x.dtype) if len(layers) == (3 if encoder is None else 4) and all(is_plain(one) and one.bias is not None for one in layers) else None
+            if scales is not None:
+                return _Whole(self, pattern, *scales)(x, edge_attr, *[tensor for one in layers for tensor in (one.weight, one.bias)])
+        return self._by_steps(pattern, x, edge_attr, lead, pre, post, encoder, self.lin)
+
+    def _by_steps(self, pattern: Pattern, x: Tensor, e: Optional[Tensor], lead: tuple[int, ...], pre: list[list[Any]], post: list[list[Any]], encoder: Any, lin: Any) -> Tensor:
+        """Return the result of these networks, each its steps, for each tower."""
+        early, late = (all(steps and is_plain(steps[0]) for steps in networks) for networks in (pre, post))
         of_ends, of_edges, bias = self._weights(pre) if early else ([], [], [])
         of_x, of_out = zip(*(steps[0].weight.split((self.F_in, steps[0].weight.shape[1] - self.F_in), 1) for steps in post)) if late else ((), (None,) * self.towers)
-        own, e = inward(x, lead), edge_attr
+        own = inward(x, lead)
         own = own.reshape(x.shape[-2], math.prod(lead), self.towers if self.divide_input else 1, self.F_in).expand(-1, -1, self.towers, -1)
-        if e is not None and of_edges and is_plain(self.edge_encoder):  # two linear layers are one, and no vectors of edges come between them
-            of_edges, bias = [of_edges[0] @ self.edge_encoder.weight], [functional.linear(self.edge_encoder.bias, of_edges[0], bias[0])]
+        if e is not None and of_edges and is_plain(encoder):  # two linear layers are one, and no vectors of edges come between them
+            of_edges, bias = [of_edges[0] @ encoder.weight], [functional.linear(encoder.bias, of_edges[0], bias[0])]
         elif e is not None:
-            e = self.edge_encoder(e)
+            e = encoder(e)
         e = e if e is None else inward(linear(e, of_edges[0]) if of_edges else e, lead)
         # all that is linear in x is one product
         weights = [*of_ends, *([self._beside(of_x)] if late else [])]
@@ -135,10 +145,10 @@ class PNAConv(_Layer):
             found = self._of_nodes(pattern, *(each if each is None else each.flatten(1) for each in (made[1], made[0], e)), pre, lead).view(shape)
         else:
             ends = (gathered(pattern, own.flatten(1, 2)).view(pattern.nnz, *own.shape[1:]) for gathered in (of_targets, of_sources))
-            found = self._of_edges(pattern, torch.cat([*ends, *([] if e is None else [e.view(pattern.nnz, own.shape[1], 1, self.F_in).expand(-1, -1, self.towers, -1)])], -1), self.pre_nns, lead)
+            found = self._of_edges(pattern, torch.cat([*ends, *([] if e is None else [e.view(pattern.nnz, own.shape[1], 1, self.F_in).expand(-1, -1, self.towers, -1)])], -1), pre, lead)
         own = made[-1].view(*shape[:3], self.F_out) if late else own
-        after = [self._after(*given, pattern) for given in zip(self.post_nns, of_out, of_towers(own), of_towers(found))]
-        return self.lin(outward(beside(after), lead))  # type: ignore[no-any-return]
+        after = [self._after(*given, pattern) for given in zip(post, of_out, of_towers(own), of_towers(found))]
+        return lin(outward(beside(after), lead))  # type: ignore[no-any-return]
 
     def _beside(self, weights: Any) -> Tensor:
         """Return the weights of all towers, of what nodes have."""
@@ -152,7 +162,7 @@ class PNAConv(_Layer):
     def _of_nodes(self, pattern: Pattern, u: Tensor, v: Tensor, e: Optional[Tensor], pre: list[list[Any]], lead: tuple[int, ...]) -> Tensor:
         """Return the aggregations (nodes, members * towers, aggregators * in) of u_j + v_i + e_ij after the other layers."""
         if all(len(steps) == 1 for steps in pre):
-            return _Aggregated(pattern, self._names, self.F_in)(u, v, e)
+            return Aggregated(pattern, self._of)(u, v, e)
         vectors = edge_op(pattern, "add", v, u)
         vectors = (vectors if e is None else vectors + e).view(pattern.nnz, math.prod(lead), self.towers, self.F_in)
         return self._of_edges(pattern, vectors, [steps[1:] for steps in pre], lead)
@@ -165,41 +175,49 @@ class PNAConv(_Layer):
             for step in steps:
                 own = step(own)
             each.append(own if lead else own.unsqueeze(1))
-        found = _Aggregated(pattern, self._names, self.F_in)(None, None, torch.stack(each, 2).flatten(1, -1))
+        found = Aggregated(pattern, self._of)(None, None, torch.stack(each, 2).flatten(1, -1))
         return found.view(pattern.rows, *vectors.shape[1:3], len(self._names) * self.F_in)
 
-    def _after(self, network: Any, weight: Optional[Tensor], x: Tensor, out: Tensor, pattern: Pattern) -> Tensor:
+    def _after(self, steps: list[Any], weight: Optional[Tensor], x: Tensor, out: Tensor, pattern: Pattern) -> Tensor:
         """Return a tower's post network of x and the scaled aggregations. weight: the part of its first layer that they have, which comes before the scales, since these
         are numbers of nodes; x has passed its own. None: the layer is another one."""
-        steps, scale, count = steps_of(network), self._scales(pattern, out.dtype), len(self._scalers)
+        scale, count = self._scales(pattern, out.dtype), len(self._scalers)
         if x.shape[1] == 1:
             x, out = x.squeeze(1), out.squeeze(1)
         else:
             scale = scale.unsqueeze(1)
         if weight is None:
-            return network(torch.cat([x, (out.unsqueeze(-2) * scale).flatten(-2)], -1))  # type: ignore[no-any-return]
-        each = functional.linear(out, weight.unflatten(1, (count, -1)).transpose(0, 1).flatten(0, 1))
-        found: Tensor = x + (scale.mT @ each.unflatten(-1, (count, weight.shape[0]))).squeeze(-2)
-        for step in steps[1:]:
+            found = torch.cat([x, (out.unsqueeze(-2) * scale).flatten(-2)], -1)
+        else:
+            each = functional.linear(out, weight.unflatten(1, (count, -1)).transpose(0, 1).flatten(0, 1))
+            found = x + (scale.mT @ each.unflatten(-1, (count, weight.shape[0]))).squeeze(-2)
+        for step in steps[weight is not None:]:
             found = step(found)
         return found
 
     def _scales(self, pattern: Pattern, dtype: torch.dtype) -> Tensor:
         """Return the scales of nodes (nodes, scalers, 1), which are computed once for each graph, unless they are learnt."""
+        kept = self._kept_scales(pattern, dtype)
+        return self._made_scales(pattern, dtype) if kept is None else kept[0]
+
+    def _made_scales(self, pattern: Pattern, dtype: torch.dtype) -> Tensor:
+        degrees = counts(pattern, dtype)
+        return torch.stack([_SCALERS[name](degrees, self.aggr_module.avg_deg_lin, self.aggr_module.avg_deg_log) for name in self._scalers], 1)
+
+    def _kept_scales(self, pattern: Pattern, dtype: torch.dtype) -> Optional[tuple[Tensor, Tensor]]:
+        """Return the scales that are kept with a graph, and F_in zeros; None where they are not kept."""
         means = self.aggr_module.avg_deg_lin, self.aggr_module.avg_deg_log
-
-        def make() -> Tensor:
-            degrees = counts(pattern, dtype)
-            return torch.stack([_SCALERS[name](degrees, *means) for name in self._scalers], 1)
-
-        if compiling() or not _direct.plain(means) or means[0].requires_grad or not _held.counted(*means):
-            return make()
+        if compiling() or not _direct.plain(means) or means[0].requires_grad:
+            return None
         made: dict[Any, Any] = remembered(pattern, "scales", dict)
-        key = (dtype, *self._scalers, *map(_held.state, means))
+        key = (dtype, self.F_in, *self._scalers, *map(_held.state, means))
+        if key not in made and not _held.counted(*means):
+            return None
         if key not in made:
             with _held.apart():
-                _held.kept(made, key, (make(), means), _held.MOST_BESIDE)  # means keep their addresses
-        return made[key][0]  # type: ignore[no-any-return]
+                scales = self._made_scales(pattern, dtype)
+                _held.kept(made, key, (scales, scales.new_zeros(self.F_in), means), _held.MOST_BESIDE)  # means keep their addresses
+        return made[key][:2]  # type: ignore[no-any-return]
 
     @staticmethod
     def get_degree_histogram(loader: Any) -> Tensor:
@@ -227,87 +245,55 @@ def of_towers(x: Tensor) -> Any:
     return x.unbind(2) if x.shape[2] > 1 else [x.squeeze(2)]
 
 
-class _Aggregated(Step):
-    """The aggregations of u_j + e_ij, or of one of the two, and of v_i, the same for all edges of a node, which comes after them, side by side: (rows, heads,
-    aggregators * width). The mean, the variance about it and each extreme are a pass over the edges."""
+class _Whole(Step):
+    """A layer of one tower whose networks are a linear layer each, of x, what edges have, and weight and bias of the layers before and after the aggregations, of the
+    last one, and of the encoder of edges."""
 
-    def __init__(self, pattern: Pattern, names: list[str], width: int):
-        self.pattern, self.names, self.width = pattern, names, width
-        self.first, self.second = bool({"sum", "mean", "var", "std"} & set(names)), bool({"var", "std"} & set(names))
-        self.extremes = [name for name in ("max", "min") if name in names]
+    def __init__(self, layer: PNAConv, pattern: Pattern, scale: Tensor, zeros: Tensor):
+        self.layer, self.pattern, self.scale, self.zeros = layer, pattern, scale, zeros
+        self.of, self.widths = layer._of, (layer.F_in, layer.F_out, layer.F_in)  # of what is made of x: v, its own part of the result, u
 
-    @staticmethod
-    def _message(u: Optional[Tensor], e: Optional[Tensor]) -> tuple[str, str]:
-        """Return the operation of a message, and the same as an expression."""
-        return ("copy_u", "u") if e is None else ("copy_e", "e") if u is None else ("add", "(u + e)")
-
-    def plainly(self, *operands: Any) -> Tensor:
-        (u, v, e), edges = operands, counts(self.pattern, next(x for x in operands if x is not None).dtype)
-        op, m = self._message(u, e)
-        found = {name: message(self.pattern, op, u, e, name) for name in [*["mean"] * self.first, *self.extremes]}
-        if self.second:
-            found["var"] = message(self.pattern, f"{m} * {m}", u, e, "mean") - found["mean"].square()
-            found["std"] = deviation_of(found["var"])
-        if v is not None:
-            later = v * edges.clamp(max=1)
-            found.update({name: found[name] + (0.0 if name in ("var", "std") else 1.0) * later for name in found})  # so that all parameters have gradients
-        if "sum" in self.names:
-            found["sum"] = found["mean"] * edges
-        return torch.stack([found[name].unflatten(1, (-1, self.width)) for name in self.names], 2).flatten(2)
+    def plainly(self, x: Any, e: Optional[Tensor], *tensors: Any) -> Tensor:
+        before, after, last, *encoder = map(Weights, tensors[::2], tensors[1::2])
+        return self.layer._by_steps(self.pattern, x, e, (), [[before]], [[after]], encoder[0] if encoder else None, last)
 
     def run(self, known: Any, *operands: Any) -> tuple[Tensor, tuple]:
-        u, v, e = operands
-        op, m = self._message(u, e)
-        mean = reduced(known, OPS[op], "mean", u, e)[0] if self.first else None
-        variance = reduced(known, text_number(f"({m} - v) * ({m} - v)"), "mean", u, e, mean)[0] if self.second else None
-        extremes = {name: reduced(known, OPS[op], name, u, e, keep=True) for name in self.extremes}
-        like = e if u is None else u
-        edges, some = numbers_of_edges(self.pattern, like.dtype)
-        out = like.new_empty(self.pattern.rows, like.shape[1] // self.width, len(self.names), self.width)
-        later = None if v is None else torch.mul(v, some).unflatten(1, (-1, self.width))
-        for place, name in enumerate(self.names):
-            own, found = out[:, :, place], variance if name in ("var", "std") else extremes[name][0] if name in extremes else mean
-            found = found.unflatten(1, (-1, self.width))  # type: ignore[union-attr]
-            if name == "std":
-                torch.sqrt(functional.threshold(found, LEAST, 0.0), out=own)
-            elif name == "var" or later is None:
-                own.copy_(found)
-            else:
-                torch.add(found, later, out=own)
-            if name == "sum":
-                own.mul_(edges.unsqueeze(1))
-        return out.flatten(2), (mean if self.second else None, out if "std" in self.names else None, *(argument for _, argument in extremes.values()))
+        x, e, before, before_bias, after, after_bias, last, last_bias, *encoder = operands
+        of_target, of_source, *of_edge = before.split_with_sizes([self.widths[0]] * (3 if encoder else 2), 1)
+        of_x, of_out = after.split_with_sizes((self.widths[0], after.shape[1] - self.widths[0]), 1)
+        count, made_of_x = self.scale.shape[1], torch.cat((of_target, of_x, of_source))
+        if encoder:
+            before_bias, of_edge = torch.addmv(before_bias, of_edge[0], encoder[1]), [of_edge[0] @ encoder[0]]
+            e = linear(e, of_edge[0])
+        v, own, u = torch.addmm(torch.cat((before_bias, after_bias, self.zeros)), x, made_of_x.t()).split_with_sizes(self.widths, 1)
+        out, kept = self.of.forward(known, u, v, e)
+        # the product comes before the scales, since these are numbers of nodes
+        of_out = of_out.view(self.widths[1], count, -1).transpose(0, 1).reshape(count * self.widths[1], -1)
+        each = (out.flatten(1) @ of_out.t()).view(len(x), count, self.widths[1])
+        found = torch.baddbmm(own.unsqueeze(1), self.scale.mT, each).squeeze(1)
+        return torch.addmm(last_bias, found, last.t()), (made_of_x, of_out, u, e, out, found, *of_edge, *kept)
 
     def back(self, known: Any, grad: Tensor, operands: tuple, kept: tuple, wanted: list[bool]) -> tuple:
-        (u, _, e), (mean, out, *arguments) = operands, kept
-        (op, m), (edges, some) = self._message(u, e), numbers_of_edges(self.pattern, grad.dtype)
-        parts, made = grad.view(grad.shape[0], grad.shape[1], len(self.names), self.width).unbind(2), []
-        of: dict[str, Any] = {name: total([part for part, one in zip(parts, self.names) if one == name]) for name in self.names}  # names may be given twice
-        if "sum" in of:
-            of["sum"] = of["sum"] * edges.unsqueeze(1)
-        if "var" in of:
-            of["var"] = of["var"] * 2
-        if out is not None:
-            deviation = out[:, :, self.names.index("std")]
-            of["std"] = torch.ops.aten.threshold_backward(of["std"] / deviation, deviation, 0.0)  # 0 where the deviation is
-        of_means, of_squares = (total([of[name] for name in names if name in of]) for names in (("sum", "mean"), ("var", "std")))
-        for own, number, reduce, row, argument in ((of_means, OPS[op], "mean", None, None),
-                                                   (of_squares, text_number(f"({m} - v) * ({m} - v) / 2") if self.second else 0, "mean", mean, None),
-                                                   *((of[name], OPS[op], name, None, argument) for name, argument in zip(self.extremes, arguments))):
-            if own is not None and (wanted[0] or wanted[2]):
-                made.append(gradients(known, own.flatten(1), number, reduce, u, e, row, argument, (wanted[0], wanted[2], False))[:2])
-        du, de = (None if each[0] is None else functools.reduce(Tensor.add_, each) for each in zip(*made)) if made else (None, None)
-        dv = total([x for x in (of_means, *map(of.get, self.extremes)) if x is not None]) if wanted[1] else None
-        if wanted[1]:
-            dv = torch.zeros_like(u[:1]).expand(grad.shape[0], -1) if dv is None else dv.flatten(1) * some
-        return du, dv, de
-
-
-def total(given: list[Tensor]) -> Any:
-    """Return the sum of tensors; None of none."""
-    return functools.reduce(torch.add, given) if given else None
-
-
-def numbers_of_edges(pattern: Pattern, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-    """Return the number of edges of each row, and 1 where there are some, (rows, 1)."""
-    return remembered(pattern, ("numbers of edges", dtype), lambda: (counts(pattern, dtype), counts(pattern, dtype).clamp(max=1)))
+        (x, edge_attr, before, _, after, _, last, _, *encoder), (made_of_x, of_out, u, e, out, found, *kept) = operands, kept  # type: ignore[assignment]
+        (narrow, width, _), count = self.widths, self.scale.shape[1]
+        made: list[Optional[Tensor]] = [None, None, None, None, None, None, grad.t() @ found, grad.sum(0)]
+        of_made = grad.new_empty(x.shape[0], made_of_x.shape[0])
+        of_v, of_found, of_u = of_made.split_with_sizes(self.widths, 1)
+        each = (torch.mm(grad, last, out=of_found).unsqueeze(1) * self.scale).flatten(1)
+        du, dv, de = self.of.backward(known, (each @ of_out).view(out.shape), u, e, tuple(kept[len(encoder) // 2:]), out, (True, True, bool(encoder)), (of_u, of_v))
+        if wanted[0]:
+            made[0] = of_made @ made_of_x
+        if encoder and wanted[1]:
+            made[1] = de @ kept[0]
+        if any(wanted[2:6]) or any(wanted[8:]):
+            by_v, by_own, by_u = (of_made.t() @ x).split_with_sizes(self.widths)
+            made[3], made[5], _ = of_made.sum(0).split_with_sizes(self.widths)
+            by_out, of_edge = each.t() @ out.flatten(1), before[:, 2 * narrow:]
+            made[4], of_e = torch.cat((by_own, *by_out.view(count, width, -1).unbind(0)), 1), []
+            if encoder:
+                by_edge = (edge_attr.t() @ de).t()  # the other product is slow on a CPU
+                of_e = [torch.addr(by_edge @ encoder[0].t(), made[3], encoder[1])]
+                made += [of_edge.t() @ by_edge, of_edge.t() @ made[3]]
+            made[2] = torch.cat((by_v, by_u, *of_e), 1)
+        made += [None] * (len(operands) - len(made))
+        return tuple([x if wants else None for x, wants in zip(made, wanted)])

@@ -8,8 +8,12 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ... import _errors
+from .. import Pattern
+from .._direct import compiling
 from .._graphs import EdgeIndex
-from .._layer import Channels, Pair, Size, _Layer, _linear, _number_of_each, _promoted, _two
+from .._layer import Channels, Pair, Size, _Layer, _linear, _number_of_each, _promoted, _two, watched
+from .._messages import OPS
+from .._steps import Step, gradients, reduced
 from ._spectral import one_tensor
 
 
@@ -167,8 +171,59 @@ class GatedGraphConv(_Layer):
             raise _errors.ArgumentError(f"x has {x.shape[-1]} channels: expected at most out_channels = {self.out_channels}")
         edge_weight = _number_of_each(edge_weight)
         pattern = self._graph(edge_index, x, x, None, edge_weight, "edge_weight")
-        x = functional.pad(x, (0, self.out_channels - x.shape[-1]))
-        for weight in self.weight:
+        if x.shape[-1] < self.out_channels:
+            x = functional.pad(x, (0, self.out_channels - x.shape[-1]))
+        if edge_weight is None and x.dim() == 2 and _fused(x) and type(self.rnn) is nn.GRUCell and self.rnn.bias and self._reduce in ("sum", "mean") and not watched(self.rnn):
+            return _Gated(self, pattern)(x, self.weight, *[getattr(self.rnn, name) for name in _OF_CELL])
+        return self._by_steps(pattern, x, edge_weight, self.weight, self.rnn)
+
+    def _by_steps(self, pattern: Pattern, x: Tensor, edge_weight: Optional[Tensor], weights: Tensor, cell: Any) -> Tensor:
+        for weight in weights:
             sums = self._weighted(pattern, _promoted(x @ weight, edge_weight), edge_weight)
-            x = self.rnn(sums.flatten(0, -2), x.flatten(0, -2)).view(x.shape)
+            x = cell(sums, x) if x.dim() == 2 else cell(sums.flatten(0, -2), x.flatten(0, -2)).view(x.shape)
         return x
+
+
+_OF_CELL = "weight_ih", "weight_hh", "bias_ih", "bias_hh"
+_cell, _cell_backward = torch.ops.aten._thnn_fused_gru_cell.default, torch.ops.aten._thnn_fused_gru_cell_backward.default
+
+
+def _fused(x: Tensor) -> bool:
+    """Return True if PyTorch has a GRU cell in one kernel after the products."""
+    return x.is_cuda and not compiling()
+
+
+class _Gated(Step):
+    """The layers of GatedGraphConv, of x, their weights and those of the cell: sums of products with which the gradients of all layers are added as they are made."""
+
+    def __init__(self, layer: GatedGraphConv, pattern: Pattern):
+        self.layer, self.pattern, self.reduce = layer, pattern, layer._reduce
+
+    def plainly(self, x: Any, weights: Any, *of_cell: Any) -> Tensor:
+        return self.layer._by_steps(self.pattern, x, None, weights, lambda sums, x: torch.gru_cell(sums, x, *of_cell))
+
+    def run(self, known: Any, *operands: Any) -> tuple[Tensor, tuple]:
+        x, weights, of_sums, of_x, *biases = operands
+        kept = []
+        for weight in weights.unbind(0):
+            sums = reduced(known, OPS["copy_u"], self.reduce, x @ weight)[0]
+            after, space = _cell(sums @ of_sums.t(), x @ of_x.t(), x, *biases)
+            kept += [x, sums, space]
+            x = after
+        return x, tuple(kept)
+
+    def back(self, known: Any, grad: Tensor, operands: tuple, kept: tuple, wanted: list[bool]) -> tuple:
+        (_, weights, of_sums, of_x, *_), made = operands, []
+        by_weights = torch.empty_like(weights)
+        for number in reversed(range(len(kept) // 3)):
+            x, sums, space = kept[3 * number:3 * number + 3]
+            by_sums, by_x, grad, *by_biases = _cell_backward(grad, space, True)
+            by_product = gradients(known, by_sums @ of_sums, OPS["copy_u"], self.reduce, None)[0]
+            torch.mm(x.t(), by_product, out=by_weights[number])
+            if made:
+                made = [made[0].addmm_(by_sums.t(), sums), made[1].addmm_(by_x.t(), x), *map(Tensor.add_, made[2:], by_biases)]
+            else:
+                made = [by_sums.t() @ sums, by_x.t() @ x, *by_biases]
+            if number or wanted[0]:
+                grad = grad.addmm_(by_x, of_x).addmm_(by_product, weights[number].t())
+        return tuple([one if wants else None for one, wants in zip((grad, by_weights, *made), wanted)])
