@@ -26,7 +26,7 @@ class Step:
     """Operations with gradients that are written down."""
 
     pattern: Pattern
-    compiled = False  # True: compilers too take `run` and `back`, which write no parts of tensors
+    compiled = False  # True: compilers too take `run` and `back`, which write no parts of tensors, and change none in place: PyTorch 2.11 then saves the old numbers
 
     def plainly(self, *operands: Optional[Tensor]) -> Tensor:
         """Return the result, by steps that autograd records."""

@@ -85,9 +85,9 @@ class _OfSoftmax(Step):
     def run(self, known: Any, *operands: Any) -> tuple[Tensor, tuple]:
         u, e = operands if operands[0].dim() == 2 else [None if x is None else x.flatten(1) for x in operands]
         top = reduced(known, self.op, "max" if self.t >= 0 else "min", u, e)[0]
-        top = top if self.t == 1 else top.mul_(self.t)
-        total = reduced(known, self.texts[0], "sum", u, e, top)[0].clamp_min_(0.5)  # at least 1 where there are edges
-        out = reduced(known, self.texts[1], "sum", u, e, top)[0].div_(total)
+        top = top if self.t == 1 else top.mul(self.t)
+        total = reduced(known, self.texts[0], "sum", u, e, top)[0].clamp_min(0.5)  # at least 1 where there are edges
+        out = reduced(known, self.texts[1], "sum", u, e, top)[0].div(total)
         out = out if operands[0].dim() == 2 else out.view(out.shape[0], *operands[0].shape[1:])
         return out, (top, total, out)
 
@@ -95,8 +95,8 @@ class _OfSoftmax(Step):
         (u, e), (top, total, out) = operands, kept
         if u.dim() > 2:
             u, e, grad, out = (None if x is None else x.flatten(1) for x in (u, e, grad, out))
-        scale = torch.sub(out, top) if self.t == 1 else torch.sub(top, out, alpha=self.t).neg_()
-        found = gradients(known, scale.exp_().div_(total).mul_(grad), self.texts[2], "sum", u, e, out, None, (*wanted, False))[:2]
+        scale = torch.sub(out, top) if self.t == 1 else torch.sub(top, out, alpha=self.t).neg()
+        found = gradients(known, scale.exp().div(total).mul(grad), self.texts[2], "sum", u, e, out, None, (*wanted, False))[:2]
         return found if operands[0].dim() == 2 else tuple([None if x is None else x.view(given.shape) for x, given in zip(found, operands)])
 
 

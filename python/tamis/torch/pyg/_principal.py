@@ -189,8 +189,8 @@ class PNAConv(_Layer):
         if weight is None:
             found = torch.cat([x, (out.unsqueeze(-2) * scale).flatten(-2)], -1)
         else:
-            each = functional.linear(out, weight.unflatten(1, (count, -1)).transpose(0, 1).flatten(0, 1))
-            found = x + (scale.mT @ each.unflatten(-1, (count, weight.shape[0]))).squeeze(-2)
+            each = functional.linear(out, weight.reshape(weight.shape[0], count, -1).transpose(0, 1).flatten(0, 1))
+            found = x + (scale.mT @ each.reshape(*each.shape[:-1], count, weight.shape[0])).squeeze(-2)
         for step in steps[weight is not None:]:
             found = step(found)
         return found
