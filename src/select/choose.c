@@ -156,3 +156,21 @@ tamis_status tamis_choose(const tamis_backend *backend, const tamis_problem *pro
                  choice->candidates[1].total_seconds / choice->candidates[0].total_seconds);
     return TAMIS_OK;
 }
+
+tamis_declined *tamis_choice_declined(tamis_choice *choice, const tamis_algorithm *algorithm) {
+    for (int i = 0; i < choice->declined_count; i++)
+        if (choice->declined[i].algorithm == algorithm) return &choice->declined[i];
+    return NULL;
+}
+
+void tamis_choice_replace(tamis_choice *choice, const tamis_algorithm *algorithm, const tamis_prediction *prediction) {
+    if (choice->algorithm == algorithm) return;
+    tamis_declined *const row = tamis_choice_declined(choice, algorithm);
+    if (row) {
+        row->algorithm = choice->algorithm;
+        snprintf(row->reason, sizeof row->reason, "predicted %.3g ms a call (%s)",
+                 choice->prediction.call_seconds * 1e3, choice->prediction.reason);
+    }
+    choice->algorithm = algorithm;
+    choice->prediction = *prediction;
+}

@@ -41,4 +41,10 @@ typedef struct tamis_choice {
 tamis_status tamis_choose(const tamis_backend *backend, const tamis_problem *problem, const char *name,
                           bool unprepared_only, tamis_choice *choice);
 
+/* The row of an algorithm that was not taken; NULL: none. */
+tamis_declined *tamis_choice_declined(tamis_choice *choice, const tamis_algorithm *algorithm);
+
+/* Replaces the chosen algorithm by another one, and lists the old one as declined. */
+void tamis_choice_replace(tamis_choice *choice, const tamis_algorithm *algorithm, const tamis_prediction *prediction);
+
 #endif

@@ -191,7 +191,7 @@ static void print_json(tool_json *json, const explained *one, const settings *se
                   TOOL_OF(*report, instruction_set), TOOL_OF(*report, threads),
                   tool_ms("predicted_ms", report->predicted_seconds),
                   tool_ms_if("measured_ms", report->measured_seconds),
-                  tool_ms_if("measuring_ms", report->measuring_seconds), tool_ms("floor_ms", one->floor.seconds),
+                  tool_ms_if("measuring_ms", report->measuring_seconds), TOOL_OF(*report, trial), tool_ms("floor_ms", one->floor.seconds),
                   tool_int("bytes_min", (int64_t)one->floor.bytes), tool_ms("setup_ms", report->setup_seconds),
                   tool_ms("check_ms", report->check_seconds), TOOL_OF(*report, break_even_calls),
                   tool_int("prepared_bytes", (int64_t)report->prepared_bytes),
