@@ -61,7 +61,8 @@ TAMIS_API bool tamis_timings_has(const tamis_timings *timings, const char *label
 TAMIS_API tamis_status tamis_timings_write(const tamis_timings *timings, char *text, size_t bytes, size_t *needed);
 
 /* Adds the timings of a text; name: where it comes from, for messages. A case that is cut short at its end is left out.
-   TAMIS_ERROR_FILE: it is damaged, or of another machine than the timings that are there. */
+   TAMIS_ERROR_FILE: it is damaged, of another machine than the timings that are there, or of a version of the library
+   that counted otherwise. */
 TAMIS_API tamis_status tamis_timings_read(tamis_timings *timings, const char *text, const char *name);
 
 /* True unless the timings were read from a file of another machine: then none can be added, and rates not kept. */
@@ -88,14 +89,19 @@ typedef struct tamis_fit {
    TAMIS_ERROR_ARGUMENT: there are no timings. */
 TAMIS_API tamis_status tamis_timings_fit(tamis_timings *timings, tamis_fit *fit);
 
-/* Keeps the fitted rates for this device, its instruction set and its threads, in memory and in the cache: later plans
-   predict by them. TAMIS_ERROR_FILE: the file cannot be written; the rates then apply to this process only.
-   TAMIS_ERROR_ARGUMENT: the timings were read from a file of another machine. */
+/* Keeps the fitted rates for this device, its instruction set and its threads, and for all GPUs of the same model, in
+   memory and in the cache: later plans predict by them. TAMIS_ERROR_FILE: the file cannot be written; the rates then
+   apply to this process only. TAMIS_ERROR_ARGUMENT: the timings were read from a file of another machine. */
 TAMIS_API tamis_status tamis_timings_keep(const tamis_timings *timings);
 
 /* Writes the fitted rates as the lines of a profile that can be built in (docs/manual/new-chip.md); the text as above.
  */
 TAMIS_API tamis_status tamis_timings_export(const tamis_timings *timings, char *text, size_t bytes, size_t *needed);
+
+/* Writes whose rates predict on the device: a line such as "built in for this chip: AMD EPYC", which names the chip on
+   whose timings they were fitted. It is truncated to `bytes`, including a final zero. *needed (may be NULL) is the full
+   length including the zero. text may be NULL if bytes is 0. */
+TAMIS_API tamis_status tamis_device_rates(tamis_device *device, char *text, size_t bytes, size_t *needed);
 
 /* Removes the device's fitted rates, in memory and in the cache. */
 TAMIS_API tamis_status tamis_device_forget_rates(tamis_device *device);

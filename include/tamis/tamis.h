@@ -394,7 +394,11 @@ typedef struct tamis_plan_report {
     double measuring_seconds; /* time of measuring the candidates; 0 if nothing was measured */
     int64_t candidates;       /* number of algorithms predicted to be nearly as fast as the best; 0 if one was named */
     int64_t trial;            /* executions still to come of a trial of two algorithms; 0: there is none, or it ended */
-    uint64_t reserved[4];
+    double
+        lead; /* predicted time of the second best over the best, set-up included; 0: there is none, or one was named */
+    double sure; /* share of the fit's cases with such a lead in which the choice took at most 1.10 times as long as the
+                    fastest; 0: the choice was not predicted, or there are too few cases */
+    uint64_t reserved[2];
 } tamis_plan_report;
 
 /* The same as tamis_plan_explain, as fields. */

@@ -5,6 +5,7 @@
 #include "base/status.h"
 #include "base/text_buffer.h"
 #include "core/plan.h"
+#include "select/rates.h"
 
 /* The number of calls after which the measured set-up pays off against the best algorithm without one; -1: never. */
 static int64_t break_even(const tamis_plan *plan) {
@@ -50,6 +51,26 @@ static void add_trial(tamis_text_buffer *t, const tamis_plan *plan) {
                        left, left == 1 ? "" : "s", left == 1 ? "s" : "");
 }
 
+/* How sure a predicted choice is, by the records that the rates were fitted to; 0: not known. */
+static double sure_of(const tamis_plan *plan) {
+    const tamis_choice *const choice = tamis_plan_choice(plan);
+    if (choice->chosen_by != TAMIS_CHOSEN_PREDICTED || choice->lead == 0) return 0;
+    return plan->evidence.rates[plan->device->backend->rates->sure + tamis_lead_of(choice->lead)];
+}
+
+static void add_rates(tamis_text_buffer *t, const tamis_plan *plan) {
+    const double sure = sure_of(plan);
+    if (sure > 0)
+        tamis_text_add(
+            t,
+            "sure         with the second best so near, the choice was within 1.10 of the fastest in %.0f %% "
+            "of the cases that the rates were fitted to\n",
+            100 * sure);
+    tamis_text_add(t, "rates        ");
+    tamis_rates_say(t, &plan->evidence.rates_source);
+    tamis_text_add(t, "\n");
+}
+
 static void staged(tamis_text_buffer *t, const char *name, int64_t offset) {
     if (offset >= 0)
         tamis_text_add(t, "             %s is column-major: every execution transposes it through the workspace\n",
@@ -86,6 +107,7 @@ tamis_status tamis_plan_explain(const tamis_plan *plan, char *out, size_t bytes,
                    sizes->math == TAMIS_MATH_TF32 ? ", inputs rounded to TF32" : "");
     tamis_text_add(&t, "why          %s\n", choice->reason);
     tamis_text_add(&t, "predicted    %.3g ms a call\n", choice->prediction.call_seconds * 1e3);
+    add_rates(&t, plan);
     add_measured(&t, choice);
     add_trial(&t, plan);
     tamis_text_add(&t, "set-up       %.3g ms, and %.3g ms to check S; ", plan->setup_seconds * 1e3,
@@ -142,6 +164,8 @@ tamis_status tamis_plan_describe(const tamis_plan *plan, tamis_plan_report *repo
         .measuring_seconds = choice->measuring_seconds,
         .candidates = choice->candidate_count,
         .trial = trial_of(plan),
+        .lead = choice->lead,
+        .sure = sure_of(plan),
     };
     return TAMIS_OK;
 }

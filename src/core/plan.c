@@ -251,8 +251,8 @@ static tamis_status make(tamis_plan *plan, const tamis_sparse *S, const tamis_op
     plan->check_seconds = tamis_clock_seconds() - start;
 
     tamis_ceilings_get(device->backend, device->number, device->description.threads,
-                       once ? TAMIS_PROBE_NEVER : TAMIS_PROBE_IF_NEEDED, &plan->evidence.ceilings,
-                       plan->evidence.rates);
+                       once ? TAMIS_PROBE_NEVER : TAMIS_PROBE_IF_NEEDED, &plan->evidence.ceilings, plan->evidence.rates,
+                       &plan->evidence.rates_source);
     start = tamis_clock_seconds(); /* the probe runs once per machine and does not count as set-up */
     plan->pattern = *S;
     if (S->values) plan->problem.value_type = S->value_type;

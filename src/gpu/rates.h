@@ -126,6 +126,7 @@ typedef struct tamis_gpu_rates {
     struct { /* softmax.simt */
         double nonzero_ps, begin;
     } softmax;
+    double sure[TAMIS_LEADS]; /* no rates: see backend/rates.h */
 } tamis_gpu_rates;
 
 extern const tamis_rate_table tamis_gpu_rate_table;

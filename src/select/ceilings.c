@@ -214,12 +214,12 @@ static bool is_missing(bool known, const entry *e, tamis_probing probing) {
 /* ------------------------------------------------------------------------------------------ public functions */
 
 void tamis_ceilings_get(const tamis_backend *backend, int number, int threads, tamis_probing probing,
-                        tamis_ceilings *ceilings, double *rates) {
+                        tamis_ceilings *ceilings, double *rates, tamis_rates_source *source) {
     entry e = {.backend = backend, .number = number, .threads = threads};
     *ceilings = backend->default_ceilings(number, threads);
     const char *const wish = getenv("TAMIS_PROBE");
     if (wish && strcmp(wish, "0") == 0) {
-        if (rates) tamis_rates_built_in(backend, -1, rates);
+        if (rates) *source = tamis_rates_built_in(backend, -1, rates);
         return;
     }
 
@@ -237,8 +237,9 @@ void tamis_ceilings_get(const tamis_backend *backend, int number, int threads, t
         }
     }
     if (e.measured) *ceilings = e.ceilings;
-    if (rates && e.key[0]) tamis_rates_get(backend, number, e.key, rates);
-    if (rates && !e.key[0]) tamis_rates_built_in(backend, number, rates);
+    if (rates)
+        *source =
+            e.key[0] ? tamis_rates_get(backend, number, e.key, rates) : tamis_rates_built_in(backend, number, rates);
     tamis_clear_error(); /* a probe that cannot run is not an error of the caller */
 }
 

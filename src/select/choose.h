@@ -21,6 +21,7 @@ typedef struct tamis_candidate {
 typedef struct tamis_choice {
     const tamis_algorithm *algorithm;
     tamis_prediction prediction;
+    double lead;               /* predicted time of the second best over the best; 0: it is the only one */
     double unprepared_seconds; /* predicted, for a call of the best one that needs no preparation; 0: there is none */
     char reason[384];
     tamis_chosen_by chosen_by;
