@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 /*
- * The machine's ceilings. A probe of about a second measures them once, and they are cached in $XDG_CACHE_HOME/tamis.
+ * The machine's ceilings. A probe of 0.2 s measures them once, and they are cached in $XDG_CACHE_HOME/tamis.
  * TAMIS_CEILINGS may name a folder with further files of that cache. Without a cache, a probe of at most 0.1 s measures
  * some, and the others are built-in defaults; on a GPU (CUDA and OpenCL) all are defaults, the same for every chip.
  * Index [0] is for one thread, [1] for all of the device's threads together. GB/s are 1e9 bytes per second, GFLOP/s 1e9
@@ -28,11 +28,12 @@ typedef struct tamis_ceilings {
     uint64_t reserved[6];
 } tamis_ceilings;
 
-/* Returns the ceilings. The first call on a machine may run the probe, up to four times until two runs agree. A later
-   process measures doubtful ceilings again, after a minute at the earliest. */
+/* Returns the ceilings. The first call on a machine may run the probe. A later process measures doubtful ceilings
+   again, after a minute at the earliest. */
 TAMIS_API tamis_status tamis_device_ceilings(tamis_device *device, tamis_ceilings *ceilings);
 
-/* Measures the ceilings again, and replaces the earlier ones. With TAMIS_PROBE=0 this is tamis_device_ceilings. */
+/* Measures the ceilings again, up to four times until two measurements agree, and replaces the earlier ones. With
+ * TAMIS_PROBE=0 this is tamis_device_ceilings. */
 TAMIS_API tamis_status tamis_device_probe(tamis_device *device, tamis_ceilings *ceilings);
 
 /*

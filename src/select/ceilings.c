@@ -24,9 +24,9 @@
 
 enum { KEPT = 64, PROBES_MOST = 4, SIZES_FROM = 12, SIZES = 6, NUMBERS = 2 * 6 + SIZES + 2 * 6 };
 static const double APART = 1.25; /* probes agree within this factor of the best rate */
-/* Unless it is asked for, a busy machine or one of large caches, whose probe takes so long, is not probed again in the
-   same call: its ceilings are doubtful, and get better in later processes. */
-static const double SECONDS_MOST = 2;
+/* Unless it is asked for, a device is not probed again in the same call if that would take longer than this, as it does
+   on a processor: its ceilings are doubtful, and get better in later processes. */
+static const double SECONDS_MOST = 0.25;
 
 /* Doubtful ceilings are measured again at this age; then at four times the age each time, up to a day, for a machine
    that is always busy. */
@@ -129,8 +129,8 @@ static bool agree(double probes[PROBES_MOST][NUMBERS], int count, const double *
     return true;
 }
 
-/* Probes until two agree, or `most` seconds are over. If *ceilings are measured, they come from earlier probes, and
-   count as one. brief: one short, incomplete probe. */
+/* Probes until two agree, a processor's until its two passes do, or until another one would end after `most` seconds.
+   If *ceilings are measured, they come from earlier probes, and count as one. brief: one short, incomplete probe. */
 static tamis_status probe(const tamis_backend *backend, int number, int threads, bool brief, double most,
                           tamis_ceilings *ceilings) {
     double probes[PROBES_MOST][NUMBERS], best[NUMBERS] = {0};
@@ -147,8 +147,9 @@ static tamis_status probe(const tamis_backend *backend, int number, int threads,
         TRY(backend->ceilings(number, threads, brief, ceilings));
         to_numbers(ceilings, probes[count]);
         for (int k = 0; k < NUMBERS; k++) best[k] = fmax(best[k], probes[count][k]);
-        agreed = agree(probes, count + 1, best);
-        if (tamis_clock_seconds() - start > most) break;
+        agreed = (on_host && !brief && !ceilings->doubtful) || agree(probes, count + 1, best);
+        const double spent = tamis_clock_seconds() - start;
+        if (spent * (count + 2) / (count + 1) > most) break;
     }
     from_numbers(best, ceilings);
     const tamis_load load = tamis_load_since(&begin, on_host ? threads : 0);
