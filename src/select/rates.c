@@ -134,13 +134,21 @@ static void read_rates(const tamis_backend *backend, int number, known *device) 
     if (!load(backend->rates, device)) device->source = tamis_rates_built_in(backend, number, device->rates);
 }
 
+static known *find_known(const char *key) {
+    for (int i = 0; i < device_count; i++)
+        if (strcmp(devices[i].key, key) == 0) return &devices[i];
+    return NULL;
+}
+
 /* The entry of a device, read on first use; NULL if there are too many devices. */
 static known *find(const tamis_backend *backend, int number, const char *given) {
     char key[TAMIS_DEVICE_KEY];
+    known *const same = find_known(given); /* a single call has no time for more */
+    if (same) return same;
     snprintf(key, sizeof key, "%s", given);
     tamis_device_key_of_chip(key);
-    for (int i = 0; i < device_count; i++)
-        if (strcmp(devices[i].key, key) == 0) return &devices[i];
+    known *const of_chip = find_known(key);
+    if (of_chip) return of_chip;
     if (device_count == DEVICES) return NULL;
     known *const made = &devices[device_count++];
     snprintf(made->key, sizeof made->key, "%s", key);
