@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 /*
- * The machine's ceilings. A probe of about a second measures them once, and they are cached in $XDG_CACHE_HOME/tamis.
+ * The machine's ceilings. A probe of 0.2 s measures them once, and they are cached in $XDG_CACHE_HOME/tamis.
  * TAMIS_CEILINGS may name a folder with further files of that cache. Without a cache, a probe of at most 0.1 s measures
  * some, and the others are built-in defaults; on a GPU (CUDA and OpenCL) all are defaults, the same for every chip.
  * Index [0] is for one thread, [1] for all of the device's threads together. GB/s are 1e9 bytes per second, GFLOP/s 1e9
@@ -28,11 +28,12 @@ typedef struct tamis_ceilings {
     uint64_t reserved[6];
 } tamis_ceilings;
 
-/* Returns the ceilings. The first call on a machine may run the probe, up to four times until two runs agree. A later
-   process measures doubtful ceilings again, after a minute at the earliest. */
+/* Returns the ceilings. The first call on a machine may run the probe. A later process measures doubtful ceilings
+   again, after a minute at the earliest. */
 TAMIS_API tamis_status tamis_device_ceilings(tamis_device *device, tamis_ceilings *ceilings);
 
-/* Measures the ceilings again, and replaces the earlier ones. With TAMIS_PROBE=0 this is tamis_device_ceilings. */
+/* Measures the ceilings again, up to four times until two measurements agree, and replaces the earlier ones. With
+ * TAMIS_PROBE=0 this is tamis_device_ceilings. */
 TAMIS_API tamis_status tamis_device_probe(tamis_device *device, tamis_ceilings *ceilings);
 
 /*
@@ -61,7 +62,8 @@ TAMIS_API bool tamis_timings_has(const tamis_timings *timings, const char *label
 TAMIS_API tamis_status tamis_timings_write(const tamis_timings *timings, char *text, size_t bytes, size_t *needed);
 
 /* Adds the timings of a text; name: where it comes from, for messages. A case that is cut short at its end is left out.
-   TAMIS_ERROR_FILE: it is damaged, or of another machine than the timings that are there. */
+   TAMIS_ERROR_FILE: it is damaged, of another machine than the timings that are there, or of a version of the library
+   that counted otherwise. */
 TAMIS_API tamis_status tamis_timings_read(tamis_timings *timings, const char *text, const char *name);
 
 /* True unless the timings were read from a file of another machine: then none can be added, and rates not kept. */
@@ -88,14 +90,19 @@ typedef struct tamis_fit {
    TAMIS_ERROR_ARGUMENT: there are no timings. */
 TAMIS_API tamis_status tamis_timings_fit(tamis_timings *timings, tamis_fit *fit);
 
-/* Keeps the fitted rates for this device, its instruction set and its threads, in memory and in the cache: later plans
-   predict by them. TAMIS_ERROR_FILE: the file cannot be written; the rates then apply to this process only.
-   TAMIS_ERROR_ARGUMENT: the timings were read from a file of another machine. */
+/* Keeps the fitted rates for this device, its instruction set and its threads, and for all GPUs of the same model, in
+   memory and in the cache: later plans predict by them. TAMIS_ERROR_FILE: the file cannot be written; the rates then
+   apply to this process only. TAMIS_ERROR_ARGUMENT: the timings were read from a file of another machine. */
 TAMIS_API tamis_status tamis_timings_keep(const tamis_timings *timings);
 
 /* Writes the fitted rates as the lines of a profile that can be built in (docs/manual/new-chip.md); the text as above.
  */
 TAMIS_API tamis_status tamis_timings_export(const tamis_timings *timings, char *text, size_t bytes, size_t *needed);
+
+/* Writes whose rates predict on the device: a line such as "built in for this chip: AMD EPYC", which names the chip on
+   whose timings they were fitted. It is truncated to `bytes`, including a final zero. *needed (may be NULL) is the full
+   length including the zero. text may be NULL if bytes is 0. */
+TAMIS_API tamis_status tamis_device_rates(tamis_device *device, char *text, size_t bytes, size_t *needed);
 
 /* Removes the device's fitted rates, in memory and in the cache. */
 TAMIS_API tamis_status tamis_device_forget_rates(tamis_device *device);

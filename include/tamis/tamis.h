@@ -310,8 +310,8 @@ TAMIS_API tamis_status tamis_fused(tamis_device *device, const tamis_sparse *S, 
 
 /* ---------------------------------------------------------------------------------------------- plans */
 
-/* An operation on one pattern, prepared for many executions. It is immutable: any number of threads, streams and
-   captured graphs may execute it at the same time (see tamis_execution.workspace). */
+/* An operation on one pattern, prepared for many executions. It is immutable, but for a trial (tamis_plan_create): any
+   number of threads, streams and captured graphs may execute it at the same time (see tamis_execution.workspace). */
 typedef struct tamis_plan tamis_plan;
 
 /*
@@ -325,6 +325,11 @@ typedef struct tamis_plan tamis_plan;
  * expected_calls including its set-up, and frees the others. Meanwhile it needs memory for these operands and for all
  * candidates. The result is cached on disk (see <tamis/cache.h>): the next plan for the same kind of problem on the
  * same chip uses it without measuring.
+ *
+ * On the CPU, with any_order, 128 expected_calls or more and no algorithm named, two algorithms may be predicted to be
+ * within 5 % of each other. The plan then prepares both, unless that would cost more than it is likely to gain; its
+ * first executions take turns between them, and the faster one stays. Results are right throughout. tamis_plan_explain
+ * and tamis_plan_describe say that a trial is under way, and then what it measured; their strings of before stay valid.
  */
 TAMIS_API tamis_status tamis_plan_create(tamis_device *device, const tamis_sparse *S, const tamis_options *options,
                                          tamis_plan **plan);
@@ -388,7 +393,12 @@ typedef struct tamis_plan_report {
     double measured_seconds;  /* of one execution, measured by this plan or an earlier one; 0 if it was not measured */
     double measuring_seconds; /* time of measuring the candidates; 0 if nothing was measured */
     int64_t candidates;       /* number of algorithms predicted to be nearly as fast as the best; 0 if one was named */
-    uint64_t reserved[5];
+    int64_t trial;            /* executions still to come of a trial of two algorithms; 0: there is none, or it ended */
+    double
+        lead; /* predicted time of the second best over the best, set-up included; 0: there is none, or one was named */
+    double sure; /* share of the fit's cases with such a lead in which the choice took at most 1.10 times as long as the
+                    fastest; 0: the choice was not predicted, or there are too few cases */
+    uint64_t reserved[2];
 } tamis_plan_report;
 
 /* The same as tamis_plan_explain, as fields. */

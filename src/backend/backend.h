@@ -37,6 +37,7 @@ typedef struct tamis_evidence {
     tamis_profile profile; /* exact for the rows; bandwidth and span are estimates */
     tamis_ceilings ceilings;
     double rates[TAMIS_RATES_MOST]; /* of this device's predictions: see backend/rates.h */
+    tamis_rates_source rates_source;
     double fresh_share;    /* share of the column accesses that are new within a window of L2's size; 1: no reuse */
     double panel_fresh[2]; /* GPUs: distinct columns per nonzero in panels of 128 and of 256 rows; 1: none is shared */
     double row_fresh;      /* GPUs: upper limit of the share of nonzeros in rows unlike the previous one; 1: all */

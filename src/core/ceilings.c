@@ -8,7 +8,7 @@ static tamis_status get(tamis_device *device, tamis_probing probing, tamis_ceili
     tamis_clear_error();
     if (!device) return tamis_fail(TAMIS_ERROR_ARGUMENT, "device = NULL: open one with tamis_device_open");
     if (!ceilings) return tamis_fail(TAMIS_ERROR_ARGUMENT, "ceilings = NULL: expected an address for the result");
-    tamis_ceilings_get(device->backend, device->number, device->description.threads, probing, ceilings, NULL);
+    tamis_ceilings_get(device->backend, device->number, device->description.threads, probing, ceilings, NULL, NULL);
     return TAMIS_OK;
 }
 

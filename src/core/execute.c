@@ -18,6 +18,7 @@
  */
 #include "core/execute.h"
 
+#include "base/clock.h"
 #include "base/status.h"
 #include "core/named.h"
 #include "core/options.h"
@@ -29,6 +30,7 @@ typedef tamis_operand operand;
 /* One execution. */
 typedef struct run {
     const tamis_plan *plan;
+    const tamis_prepared *prepared;
     tamis_execution given; /* with defaults, and with the values and workspace in use */
     tamis_operand_list x;
     bool d_is_b;         /* fused: D is the view B, promised or not, and is not staged again */
@@ -289,7 +291,7 @@ static tamis_status run_members(const run *r, int64_t member, int64_t count) {
     if (r->d_is_b) x.d = x.b; /* backends detect it by comparing the two */
     TRY(bring_values(r, member, &x));
     TRY(bring_output(r, member, &x));
-    TRY(plan->device->backend->execute(plan->prepared, r->given.stream, &x));
+    TRY(plan->device->backend->execute(r->prepared, r->given.stream, &x));
     return take_output(r, member, &x);
 }
 
@@ -328,6 +330,7 @@ static tamis_status take_named(run *r) {
 static tamis_status prepare_run(run *r, const tamis_plan *plan, tamis_operation operation, const tamis_views *views,
                                 const tamis_execution *execution) {
     r->plan = plan;
+    r->prepared = plan ? plan->prepared : NULL;
     TRY(tamis_plan_check_operation(plan, operation));
     TRY(tamis_execution_read(execution, &r->given));
     TRY(tamis_execution_check_stream(plan->device, &r->given));
@@ -351,15 +354,29 @@ tamis_status tamis_plan_check_run(const tamis_plan *plan, tamis_operation operat
     return TAMIS_OK;
 }
 
+static tamis_status run_all(const run *r) {
+    const int64_t batch = writes_nothing(r) ? 0 : r->plan->options.batch, at_once = r->plan->staging.at_once;
+    for (int64_t member = 0; member < batch; member += at_once)
+        TRY(run_members(r, member, batch - member < at_once ? batch - member : at_once));
+    return TAMIS_OK;
+}
+
+/* The first executions take turns between two algorithms, on the host, where an execution ends with its call. */
+static tamis_status run_turn(run *r) {
+    const tamis_turn turn = tamis_turns_begin(r->plan->turns);
+    r->prepared = turn.prepared;
+    const double start = turn.counts ? tamis_clock_seconds() : 0;
+    const tamis_status status = run_all(r);
+    tamis_turns_end(r->plan->turns, &turn, turn.counts && status == TAMIS_OK ? tamis_clock_seconds() - start : 0);
+    return status;
+}
+
 tamis_status tamis_plan_run(const tamis_plan *plan, tamis_operation operation, const tamis_views *views,
                             const tamis_execution *execution) {
     tamis_status status = TAMIS_OK;
     run r = {.plan = NULL};
     TRY(prepare_run(&r, plan, operation, views, execution));
-    const int64_t batch = writes_nothing(&r) ? 0 : plan->options.batch, at_once = plan->staging.at_once;
-    for (int64_t member = 0; member < batch; member += at_once)
-        TRY_GOTO(done, run_members(&r, member, batch - member < at_once ? batch - member : at_once));
-done:
+    status = plan->turns ? run_turn(&r) : run_all(&r);
     tamis_workspace_give_back(plan->device, &r.workspace);
     return status;
 }

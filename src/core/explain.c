@@ -5,14 +5,16 @@
 #include "base/status.h"
 #include "base/text_buffer.h"
 #include "core/plan.h"
+#include "select/rates.h"
 
 /* The number of calls after which the measured set-up pays off against the best algorithm without one; -1: never. */
 static int64_t break_even(const tamis_plan *plan) {
     /* unprepared_seconds is measured if this plan has measured */
-    const bool measured = plan->choice.chosen_by == TAMIS_CHOSEN_MEASURED;
-    const double call = measured ? plan->choice.measured_seconds : plan->choice.prediction.call_seconds;
-    const double gain = plan->choice.unprepared_seconds - call;
-    if (!plan->choice.algorithm->needs_preparation || plan->choice.unprepared_seconds == 0) return 0;
+    const tamis_choice *const choice = tamis_plan_choice(plan);
+    const bool measured = choice->chosen_by == TAMIS_CHOSEN_MEASURED;
+    const double call = measured ? choice->measured_seconds : choice->prediction.call_seconds;
+    const double gain = choice->unprepared_seconds - call;
+    if (!choice->algorithm->needs_preparation || choice->unprepared_seconds == 0) return 0;
     return gain > 0 ? (int64_t)ceil(plan->setup_seconds / gain) : -1;
 }
 
@@ -21,9 +23,12 @@ static void add_measured(tamis_text_buffer *t, const tamis_choice *choice) {
     if (choice->chosen_by == TAMIS_CHOSEN_REMEMBERED)
         tamis_text_add(t, "measured     by an earlier plan: %.3g ms a call\n", choice->measured_seconds * 1e3);
     if (choice->chosen_by != TAMIS_CHOSEN_MEASURED) return;
-    tamis_text_add(t,
-                   "measured     in %.3g ms, with %lld bytes of operands and scratch:", choice->measuring_seconds * 1e3,
-                   (long long)choice->measuring_bytes);
+    tamis_text_add(t, "measured     in ");
+    if (choice->measuring_seconds > 0)
+        tamis_text_add(t, "%.3g ms, with %lld bytes of operands and scratch:", choice->measuring_seconds * 1e3,
+                       (long long)choice->measuring_bytes);
+    else
+        tamis_text_add(t, "the first %d executions:", TAMIS_TURNS);
     const char *comma = "";
     for (int i = 0; i < choice->candidate_count; i++) {
         if (!(choice->candidates[i].measured_seconds > 0)) continue;
@@ -32,6 +37,38 @@ static void add_measured(tamis_text_buffer *t, const tamis_choice *choice) {
         comma = ",";
     }
     tamis_text_add(t, " a call\n");
+}
+
+/* Executions of a trial that are still to come. */
+static int trial_of(const tamis_plan *plan) { return plan->turns ? TAMIS_TURNS - tamis_turns_done(plan->turns) : 0; }
+
+static void add_trial(tamis_text_buffer *t, const tamis_plan *plan) {
+    const int left = trial_of(plan);
+    if (left > 0)
+        tamis_text_add(t,
+                       "trial        the next %d execution%s that run%s alone take turns between it and the second "
+                       "best; the faster one stays\n",
+                       left, left == 1 ? "" : "s", left == 1 ? "s" : "");
+}
+
+/* How sure a predicted choice is, by the records that the rates were fitted to; 0: not known. */
+static double sure_of(const tamis_plan *plan) {
+    const tamis_choice *const choice = tamis_plan_choice(plan);
+    if (choice->chosen_by != TAMIS_CHOSEN_PREDICTED || choice->lead == 0) return 0;
+    return plan->evidence.rates[plan->device->backend->rates->sure + tamis_lead_of(choice->lead)];
+}
+
+static void add_rates(tamis_text_buffer *t, const tamis_plan *plan) {
+    const double sure = sure_of(plan);
+    if (sure > 0)
+        tamis_text_add(
+            t,
+            "sure         with the second best so near, the choice was within 1.10 of the fastest in %.0f %% "
+            "of the cases that the rates were fitted to\n",
+            100 * sure);
+    tamis_text_add(t, "rates        ");
+    tamis_rates_say(t, &plan->evidence.rates_source);
+    tamis_text_add(t, "\n");
 }
 
 static void staged(tamis_text_buffer *t, const char *name, int64_t offset) {
@@ -46,7 +83,8 @@ tamis_status tamis_plan_explain(const tamis_plan *plan, char *out, size_t bytes,
     if (!out && bytes > 0) return tamis_fail(TAMIS_ERROR_ARGUMENT, "text = NULL, but bytes = %zu", bytes);
     const tamis_options *const o = &plan->options;
     const tamis_profile *const profile = &plan->evidence.profile;
-    const tamis_choice *const choice = &plan->choice;
+    const tamis_choice *const choice = tamis_plan_choice(plan);
+    const tamis_prepared_sizes *const sizes = tamis_plan_sizes(plan);
     tamis_text_buffer t = {out, bytes, 0};
     tamis_text_add(&t, "operation    %s", tamis_operation_name(o->operation));
     if (o->operation != TAMIS_OP_SPMM)
@@ -65,11 +103,13 @@ tamis_status tamis_plan_explain(const tamis_plan *plan, char *out, size_t bytes,
                    plan->device->description.instruction_set, o->threads, o->threads == 1 ? "" : "s",
                    plan->evidence.ceilings.measured ? "" : " (built-in ceilings: no probe has run)");
     tamis_text_add(&t, "algorithm    %s (%s)%s%s%s\n", choice->algorithm->description.name,
-                   choice->algorithm->description.source, plan->sizes.parameters[0] ? ", " : "", plan->sizes.parameters,
-                   plan->sizes.math == TAMIS_MATH_TF32 ? ", inputs rounded to TF32" : "");
+                   choice->algorithm->description.source, sizes->parameters[0] ? ", " : "", sizes->parameters,
+                   sizes->math == TAMIS_MATH_TF32 ? ", inputs rounded to TF32" : "");
     tamis_text_add(&t, "why          %s\n", choice->reason);
     tamis_text_add(&t, "predicted    %.3g ms a call\n", choice->prediction.call_seconds * 1e3);
+    add_rates(&t, plan);
     add_measured(&t, choice);
+    add_trial(&t, plan);
     tamis_text_add(&t, "set-up       %.3g ms, and %.3g ms to check S; ", plan->setup_seconds * 1e3,
                    plan->check_seconds * 1e3);
     const int64_t calls = break_even(plan);
@@ -81,7 +121,7 @@ tamis_status tamis_plan_explain(const tamis_plan *plan, char *out, size_t bytes,
     else
         tamis_text_add(&t, "preparing pays off from call %lld on\n", (long long)(calls < 1 ? 1 : calls));
     tamis_text_add(&t, "memory       %zu bytes of workspace, %zu bytes prepared\n", plan->workspace_bytes,
-                   plan->sizes.prepared_bytes);
+                   sizes->prepared_bytes);
     staged(&t, "A", plan->order.rows ? -1 : plan->staging.a);
     staged(&t, "B", plan->staging.b);
     staged(&t, "D", plan->staging.d);
@@ -103,24 +143,29 @@ tamis_status tamis_plan_describe(const tamis_plan *plan, tamis_plan_report *repo
     tamis_clear_error();
     if (!plan) return tamis_fail(TAMIS_ERROR_ARGUMENT, "plan = NULL: make one with tamis_plan_create");
     if (!report) return tamis_fail(TAMIS_ERROR_ARGUMENT, "report = NULL: expected an address for the result");
+    const tamis_choice *const choice = tamis_plan_choice(plan);
+    const tamis_prepared_sizes *const sizes = tamis_plan_sizes(plan);
     *report = (tamis_plan_report){
-        .algorithm = plan->choice.algorithm->description.name,
-        .reason = plan->choice.reason,
-        .parameters = plan->sizes.parameters,
+        .algorithm = choice->algorithm->description.name,
+        .reason = choice->reason,
+        .parameters = sizes->parameters,
         .instruction_set = plan->device->description.instruction_set,
         .threads = plan->options.threads,
         .check_seconds = plan->check_seconds,
         .setup_seconds = plan->setup_seconds,
-        .predicted_seconds = plan->choice.prediction.call_seconds,
+        .predicted_seconds = choice->prediction.call_seconds,
         .break_even_calls = break_even(plan),
         .workspace_bytes = plan->workspace_bytes,
-        .prepared_bytes = plan->sizes.prepared_bytes,
-        .declined = plan->choice.declined_count,
-        .math = plan->sizes.math,
-        .chosen_by = plan->choice.chosen_by,
-        .measured_seconds = plan->choice.measured_seconds,
-        .measuring_seconds = plan->choice.measuring_seconds,
-        .candidates = plan->choice.candidate_count,
+        .prepared_bytes = sizes->prepared_bytes,
+        .declined = choice->declined_count,
+        .math = sizes->math,
+        .chosen_by = choice->chosen_by,
+        .measured_seconds = choice->measured_seconds,
+        .measuring_seconds = choice->measuring_seconds,
+        .candidates = choice->candidate_count,
+        .trial = trial_of(plan),
+        .lead = choice->lead,
+        .sure = sure_of(plan),
     };
     return TAMIS_OK;
 }
@@ -128,11 +173,11 @@ tamis_status tamis_plan_describe(const tamis_plan *plan, tamis_plan_report *repo
 tamis_status tamis_plan_declined(const tamis_plan *plan, int number, const char **algorithm, const char **reason) {
     tamis_clear_error();
     if (!plan) return tamis_fail(TAMIS_ERROR_ARGUMENT, "plan = NULL: make one with tamis_plan_create");
-    if (number < 0 || number >= plan->choice.declined_count)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "number = %d is not in 0 .. %d", number,
-                          plan->choice.declined_count - 1);
-    if (algorithm) *algorithm = plan->choice.declined[number].algorithm->description.name;
-    if (reason) *reason = plan->choice.declined[number].reason;
+    const tamis_choice *const choice = tamis_plan_choice(plan);
+    if (number < 0 || number >= choice->declined_count)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "number = %d is not in 0 .. %d", number, choice->declined_count - 1);
+    if (algorithm) *algorithm = choice->declined[number].algorithm->description.name;
+    if (reason) *reason = choice->declined[number].reason;
     return TAMIS_OK;
 }
 
@@ -140,10 +185,10 @@ tamis_status tamis_plan_candidate(const tamis_plan *plan, int number, const char
                                   double *measured_seconds) {
     tamis_clear_error();
     if (!plan) return tamis_fail(TAMIS_ERROR_ARGUMENT, "plan = NULL: make one with tamis_plan_create");
-    if (number < 0 || number >= plan->choice.candidate_count)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "number = %d is not in 0 .. %d", number,
-                          plan->choice.candidate_count - 1);
-    const tamis_candidate *const candidate = &plan->choice.candidates[number];
+    const tamis_choice *const choice = tamis_plan_choice(plan);
+    if (number < 0 || number >= choice->candidate_count)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "number = %d is not in 0 .. %d", number, choice->candidate_count - 1);
+    const tamis_candidate *const candidate = &choice->candidates[number];
     if (algorithm) *algorithm = candidate->algorithm->description.name;
     if (predicted_seconds) *predicted_seconds = candidate->prediction.call_seconds;
     if (measured_seconds) *measured_seconds = candidate->measured_seconds;

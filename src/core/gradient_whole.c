@@ -43,7 +43,7 @@ static tamis_status profile_both(const tamis_whole_request *r, pair *p) {
     for (int i = 0; i < 2; i++) {
         tamis_evidence *const e = &p->evidence[i];
         tamis_ceilings_get(device->backend, device->number, device->description.threads, TAMIS_PROBE_IF_NEEDED,
-                           &e->ceilings, e->rates);
+                           &e->ceilings, e->rates, &e->rates_source);
         p->problems[i] = problem_of(r, patterns[i], e);
         TRY(device->backend->profile(&p->problems[i], e));
     }

@@ -251,8 +251,8 @@ static tamis_status make(tamis_plan *plan, const tamis_sparse *S, const tamis_op
     plan->check_seconds = tamis_clock_seconds() - start;
 
     tamis_ceilings_get(device->backend, device->number, device->description.threads,
-                       once ? TAMIS_PROBE_NEVER : TAMIS_PROBE_IF_NEEDED, &plan->evidence.ceilings,
-                       plan->evidence.rates);
+                       once ? TAMIS_PROBE_NEVER : TAMIS_PROBE_IF_NEEDED, &plan->evidence.ceilings, plan->evidence.rates,
+                       &plan->evidence.rates_source);
     start = tamis_clock_seconds(); /* the probe runs once per machine and does not count as set-up */
     plan->pattern = *S;
     if (S->values) plan->problem.value_type = S->value_type;
@@ -263,6 +263,7 @@ static tamis_status make(tamis_plan *plan, const tamis_sparse *S, const tamis_op
     TRY(tamis_choose(device->backend, &plan->problem, plan->options.algorithm, once, &plan->choice));
     TRY(prepare(plan));
     device->backend->sizes(plan->prepared, &plan->sizes);
+    tamis_turns_make(&plan->problem, &plan->choice, &plan->prepared, &plan->sizes, &plan->turns);
     TRY(plan_staging(plan));
     TRY(take_workspace(plan));
     TRY(make_ready(plan));
@@ -281,6 +282,7 @@ void tamis_plan_release(tamis_plan *plan) {
     tamis_memory_source *const before = tamis_memory_source_enter(plan->source);
     void *const kept = tamis_kept_stream(&plan->problem);
     if (plan->prepared) plan->device->backend->release(plan->prepared);
+    tamis_turns_free(plan->turns);
     tamis_row_order_release(plan->device, kept, &plan->order);
     tamis_own_workspace_release(plan->device, kept, plan->own);
     tamis_memory_source_leave(before);

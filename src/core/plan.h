@@ -6,7 +6,7 @@
 
 #include "backend/edge.h"
 #include "core/device.h"
-#include "select/choose.h"
+#include "select/turns.h"
 
 /* Where an execution stages each operand: an offset in the workspace; -1: used in place. */
 typedef struct tamis_staging {
@@ -44,8 +44,9 @@ struct tamis_plan {
     tamis_problem problem;
     tamis_evidence evidence;
     tamis_choice choice;
-    tamis_prepared *prepared;
-    tamis_prepared_sizes sizes;
+    tamis_prepared *prepared;   /* NULL with `turns`, which have it */
+    tamis_prepared_sizes sizes; /* what executions need; with `turns`, of both algorithms */
+    tamis_turns *turns;         /* NULL: no trial */
 
     const tamis_part *part; /* while the plan is made; NULL: S is the whole */
     bool own_values;        /* tamis_part.own_values */
@@ -67,6 +68,14 @@ void tamis_plan_release(tamis_plan *plan);
 /* Makes a plan for entries of a larger matrix; S is a CSR whose offsets begin at 0. */
 tamis_status tamis_plan_make_part(tamis_device *device, const tamis_sparse *S, const tamis_part *part,
                                   const tamis_options *options, tamis_plan **plan);
+
+/* The algorithm that executions run, or after which a trial's predicted one. */
+static inline const tamis_choice *tamis_plan_choice(const tamis_plan *plan) {
+    return plan->turns ? tamis_turns_choice(plan->turns) : &plan->choice;
+}
+static inline const tamis_prepared_sizes *tamis_plan_sizes(const tamis_plan *plan) {
+    return plan->turns ? tamis_turns_sizes(plan->turns) : &plan->sizes;
+}
 
 /* True if the operation has the softmax edge: SpMM has no edge. */
 static inline bool tamis_is_softmax(const tamis_options *o) {

@@ -28,13 +28,17 @@ static tamis_status check(const tamis_timings *timings) {
     return timings ? TAMIS_OK : tamis_fail(TAMIS_ERROR_ARGUMENT, "timings = NULL: make them with tamis_timings_create");
 }
 
+/* Equal GPUs have one key. */
+static void make_key(const tamis_device *device, char key[TAMIS_DEVICE_KEY]) {
+    if (!tamis_device_key(device->backend, device->number, device->description.threads, key)) key[0] = 0;
+    tamis_device_key_of_chip(key);
+}
+
 /* Timings of two machines have no rates in common. */
 static tamis_status check_machine(const tamis_timings *timings) {
     char key[TAMIS_DEVICE_KEY];
-    const tamis_device *const device = timings->device;
-    if (tamis_device_key(device->backend, device->number, device->description.threads, key) &&
-        strcmp(key, timings->key) == 0)
-        return TAMIS_OK;
+    make_key(timings->device, key);
+    if (strcmp(key, timings->key) == 0) return TAMIS_OK;
     return tamis_fail(TAMIS_ERROR_ARGUMENT, "the timings are another machine's (%s): its rates can be exported only",
                       timings->key);
 }
@@ -49,7 +53,7 @@ tamis_status tamis_timings_create(tamis_device *device, tamis_timings **timings)
     made->device = device;
     made->list.backend = device->backend;
     made->list.device = device->handle;
-    tamis_device_key(device->backend, device->number, device->description.threads, made->key);
+    make_key(device, made->key);
     *timings = made;
     return TAMIS_OK;
 }
@@ -73,7 +77,7 @@ tamis_status tamis_timings_add(tamis_timings *timings, const char *label, const 
     if (!(seconds > 0 && isfinite(seconds)))
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "seconds = %g: expected the time of an execution", seconds);
     const bool on_host = plan->device->backend->location == TAMIS_HOST; /* GPUs compile meanwhile */
-    const tamis_timing timing = {.algorithm = plan->choice.algorithm,
+    const tamis_timing timing = {.algorithm = tamis_plan_choice(plan)->algorithm,
                                  .seconds = seconds / (double)plan->problem.batch, /* predictions are a member's */
                                  .setup_seconds = on_host ? plan->setup_seconds : 0};
     if (plan->problem.edge_constants.text || plan->problem.nnz == 0) return TAMIS_OK; /* predictions know no texts */
@@ -153,15 +157,17 @@ tamis_status tamis_timings_fit(tamis_timings *timings, tamis_fit *fit) {
     tamis_timing_list *const list = &timings->list;
     tamis_ceilings ceilings;
     tamis_regret crossed;
+    tamis_rates_source source;
     double before[TAMIS_RATES_MOST];
     *fit = (tamis_fit){.rates = 0};
     tamis_ceilings_get(device->backend, device->number, device->description.threads, TAMIS_PROBE_NEVER, &ceilings,
-                       before);
+                       before, &source);
     timings->fitted = false;
     tamis_rates_built_in(device->backend, device->number, timings->rates); /* which have not seen these timings */
     const tamis_regret old = tamis_rates_judge(list, before);
     TRY(tamis_rates_cross(list, timings->rates, &crossed));
     TRY(tamis_rates_fit(list, timings->rates, &fit->rates));
+    tamis_rates_note(list->backend->rates, &crossed, timings->rates);
     const tamis_regret now = tamis_rates_judge(list, timings->rates);
     fit->before = judged(&old);
     fit->crossed = judged(&crossed);
@@ -188,6 +194,21 @@ tamis_status tamis_timings_keep(const tamis_timings *timings) {
 tamis_status tamis_timings_export(const tamis_timings *timings, char *text, size_t bytes, size_t *needed) {
     TRY(check_fitted(timings));
     return write_text(timings, write_rates, text, bytes, needed);
+}
+
+tamis_status tamis_device_rates(tamis_device *device, char *text, size_t bytes, size_t *needed) {
+    tamis_ceilings ceilings;
+    tamis_rates_source source;
+    double rates[TAMIS_RATES_MOST];
+    tamis_text_buffer buffer = {text, bytes, 0};
+    tamis_clear_error();
+    if (!device) return tamis_fail(TAMIS_ERROR_ARGUMENT, "device = NULL: open one with tamis_device_open");
+    if (!text && bytes > 0) return tamis_fail(TAMIS_ERROR_ARGUMENT, "text = NULL, but bytes = %zu", bytes);
+    tamis_ceilings_get(device->backend, device->number, device->description.threads, TAMIS_PROBE_NEVER, &ceilings,
+                       rates, &source);
+    tamis_rates_say(&buffer, &source);
+    if (needed) *needed = buffer.used + 1;
+    return TAMIS_OK;
 }
 
 tamis_status tamis_device_forget_rates(tamis_device *device) {

@@ -119,6 +119,16 @@ static int64_t read_memory(void) {
     return memory;
 }
 
+/* The list of nodes is "0", or "0-3". */
+static bool has_several_memories(void) {
+    FILE *const file = fopen("/sys/devices/system/node/has_memory", "re");
+    char list[64] = "";
+    if (!file) return false;
+    const bool read = fgets(list, sizeof list, file) != NULL;
+    fclose(file);
+    return read && strpbrk(list, ",-");
+}
+
 static void read_machine(void) {
     read_model(machine.model, sizeof machine.model);
     read_allowed();
@@ -131,6 +141,7 @@ static void read_machine(void) {
     machine.sharers_l2 = read_sharers(2, 1);
     machine.sharers_l3 = read_sharers(3, machine.processors);
     machine.memory = read_memory();
+    machine.several_memories = has_several_memories();
 }
 
 const tamis_cpu_machine *tamis_cpu_machine_read(void) {

@@ -13,9 +13,9 @@ static inline char *tamis_cpu_address(tamis_place place) {
     return place.base ? (char *)place.base + place.bytes : NULL;
 }
 
-/* ceilings.c: measures *ceilings for one thread and for `threads`, each with local memory (first touch). It takes about
-   half a second and twice the L3 caches, at least 128 MiB, at most an eighth of the memory. brief: a twentieth of a
-   second and 16 MiB; the rates of memory, and of larger tables, stay as they are. */
+/* ceilings.c: measures *ceilings for one thread and for `threads`, each with local memory (first touch), in two passes,
+   which agree unless they are doubtful. It takes less than 0.2 s and 128 MiB, at most an eighth of the memory. brief:
+   one pass and 16 MiB; the rates of memory, and of larger tables, stay as they are. */
 enum { TAMIS_CEILING_THREADS = 256 };
 tamis_status tamis_cpu_measure_ceilings(const tamis_cpu_variant *variant, int threads, bool brief,
                                         tamis_ceilings *ceilings);
@@ -44,6 +44,7 @@ typedef struct tamis_cpu_machine {
     int64_t cache_l1, cache_l2, cache_l3;   /* bytes of one cache */
     int sharers_l1, sharers_l2, sharers_l3; /* processors that share it */
     int64_t memory;                         /* bytes available to this process; 0 if unknown */
+    bool several_memories;                  /* near to some of the processors each */
 } tamis_cpu_machine;
 const tamis_cpu_machine *tamis_cpu_machine_read(void);
 

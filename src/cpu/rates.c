@@ -3,8 +3,7 @@
 
 #include <assert.h>
 
-#define RATE(name_)                                                                                                    \
-    { .name = #name_, .place = offsetof(tamis_cpu_rates, name_) / sizeof(double) }
+#define RATE(name_) TAMIS_RATE(tamis_cpu_rates, name_, TAMIS_RATE_FITTED)
 static const tamis_rate_row rows[] = {
     RATE(call),           RATE(unhidden),        RATE(entry),
     RATE(fp16),           RATE(pairs),           RATE(amx),
@@ -14,7 +13,7 @@ static const tamis_rate_row rows[] = {
     RATE(tiles.segment),  RATE(tiles.wait),      RATE(tiles.entry),
     RATE(tiles.setup),    RATE(cells.peak),      RATE(cells.column),
     RATE(cells.element),  RATE(cells.setup),     RATE(tile_unit.product),
-    RATE(tile_unit.cell), RATE(tile_unit.tiles),
+    RATE(tile_unit.cell), RATE(tile_unit.tiles), TAMIS_SURE(tamis_cpu_rates),
 };
 static_assert(sizeof(tamis_cpu_rates) <= TAMIS_RATES_MOST * sizeof(double), "evidence has room for the rates");
 static_assert(sizeof(tamis_cpu_rates) == sizeof rows / sizeof rows[0] * sizeof(double), "each rate has a row");
@@ -31,4 +30,5 @@ static const tamis_rate_profile profiles[] = {{"AMD EPYC", (const double *)(cons
                                               {"Intel(R) Xeon(R)", (const double *)(const void *)&xeon}};
 
 const tamis_rate_table tamis_cpu_rate_table = {rows, sizeof rows / sizeof rows[0], profiles,
-                                               sizeof profiles / sizeof profiles[0]};
+                                               sizeof profiles / sizeof profiles[0],
+                                               offsetof(tamis_cpu_rates, sure) / sizeof(double)};

@@ -42,6 +42,7 @@ typedef struct tamis_cpu_rates {
         double cell;    /* all of it but its products */
         double tiles;   /* packing two tiles of B */
     } tile_unit;
+    double sure[TAMIS_LEADS]; /* no rates: see backend/rates.h */
 } tamis_cpu_rates;
 
 /* The rates for this problem's machine. */

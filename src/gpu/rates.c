@@ -4,10 +4,8 @@
 #include <assert.h>
 #include <stddef.h>
 
-#define RATE(name_)                                                                                                    \
-    { .name = #name_, .place = offsetof(tamis_gpu_rates, name_) / sizeof(double) }
-#define FIXED(name_)                                                                                                   \
-    { .name = #name_, .place = offsetof(tamis_gpu_rates, name_) / sizeof(double), .fixed = true }
+#define RATE(name_)  TAMIS_RATE(tamis_gpu_rates, name_, TAMIS_RATE_FITTED)
+#define FIXED(name_) TAMIS_RATE(tamis_gpu_rates, name_, TAMIS_RATE_FIXED)
 static const tamis_rate_row rows[] = {
     FIXED(l2_gbs),
     RATE(launch),
@@ -19,8 +17,6 @@ static const tamis_rate_row rows[] = {
     RATE(nonzeros.byte_new_ps),
     RATE(nonzeros.wide),
     RATE(nonzeros.begin),
-    RATE(nonzeros.times),
-    RATE(nonzeros.sums),
     RATE(nonzeros.merge),
     RATE(panels.issue.one),
     RATE(panels.issue.byte),
@@ -67,8 +63,7 @@ static const tamis_rate_row rows[] = {
     RATE(wgmma.nonzero_ps[1]),
     RATE(wgmma.gathered),
     RATE(wgmma.split),
-    RATE(spmm_wgmma.cell.cell_ps),
-    RATE(spmm_wgmma.cell.column_ps),
+    RATE(spmm_wgmma.column_ps),
     RATE(spmm_wgmma.nonzero_ps),
     RATE(spmm_wgmma.begin),
     RATE(fused_wgmma.cell.cell_ps),
@@ -92,6 +87,7 @@ static const tamis_rate_row rows[] = {
     RATE(rounded_begin),
     RATE(softmax.nonzero_ps),
     RATE(softmax.begin),
+    TAMIS_SURE(tamis_gpu_rates),
 };
 static_assert(sizeof(tamis_gpu_rates) <= TAMIS_RATES_MOST * sizeof(double), "evidence has room for the rates");
 static_assert(sizeof(tamis_gpu_rates) == sizeof rows / sizeof rows[0] * sizeof(double), "each rate has a row");
@@ -103,4 +99,5 @@ static const tamis_gpu_rates h200 = {
 static const tamis_rate_profile profiles[] = {{"NVIDIA H200", (const double *)(const void *)&h200}};
 
 const tamis_rate_table tamis_gpu_rate_table = {rows, sizeof rows / sizeof rows[0], profiles,
-                                               sizeof profiles / sizeof profiles[0]};
+                                               sizeof profiles / sizeof profiles[0],
+                                               offsetof(tamis_gpu_rates, sure) / sizeof(double)};

@@ -39,9 +39,7 @@ typedef struct tamis_gpu_rates {
         double byte_new_ps;   /* a byte of a row of B, if it is new: extra */
         double wide;          /* factor: rows that are too long for L1 */
         double begin;         /* SDDMM: a launch, its start and end */
-        double times;         /* SpMM and fused: over row_byte_ps, since they carry sums */
-        double sums;          /* SpMM and fused: seconds of the chunks that a team walks through */
-        double merge;         /* the final kernels */
+        double merge;         /* SpMM and fused: the final kernels */
     } nonzeros;
 
     struct {
@@ -102,9 +100,8 @@ typedef struct tamis_gpu_rates {
         double gathered; /* factor: large cells whose columns are not contiguous */
         double split;    /* splitting takes this multiple of the time to read and write the rows */
     } wgmma;
-    struct { /* SpMM there, for each 128 columns of C: cells of 128 x 128 of S, entries, panels */
-        tamis_gpu_cell_rates cell;
-        double nonzero_ps, begin;
+    struct { /* SpMM there: a column of C in a cell of 128 x 128 of S; for each 128 columns, entries; panels */
+        double column_ps, nonzero_ps, begin;
     } spmm_wgmma;
     struct { /* fused with softmax there: cells of 64 x 64, each column of A and B in them, each of D; panels of 64 rows
               */
@@ -126,6 +123,7 @@ typedef struct tamis_gpu_rates {
     struct { /* softmax.simt */
         double nonzero_ps, begin;
     } softmax;
+    double sure[TAMIS_LEADS]; /* no rates: see backend/rates.h */
 } tamis_gpu_rates;
 
 extern const tamis_rate_table tamis_gpu_rate_table;

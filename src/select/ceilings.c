@@ -24,9 +24,9 @@
 
 enum { KEPT = 64, PROBES_MOST = 4, SIZES_FROM = 12, SIZES = 6, NUMBERS = 2 * 6 + SIZES + 2 * 6 };
 static const double APART = 1.25; /* probes agree within this factor of the best rate */
-/* Unless it is asked for, a busy machine or one of large caches, whose probe takes so long, is not probed again in the
-   same call: its ceilings are doubtful, and get better in later processes. */
-static const double SECONDS_MOST = 2;
+/* Unless it is asked for, a device is not probed again in the same call if that would take longer than this, as it does
+   on a processor: its ceilings are doubtful, and get better in later processes. */
+static const double SECONDS_MOST = 0.25;
 
 /* Doubtful ceilings are measured again at this age; then at four times the age each time, up to a day, for a machine
    that is always busy. */
@@ -129,8 +129,8 @@ static bool agree(double probes[PROBES_MOST][NUMBERS], int count, const double *
     return true;
 }
 
-/* Probes until two agree, or `most` seconds are over. If *ceilings are measured, they come from earlier probes, and
-   count as one. brief: one short, incomplete probe. */
+/* Probes until two agree, a processor's until its two passes do, or until another one would end after `most` seconds.
+   If *ceilings are measured, they come from earlier probes, and count as one. brief: one short, incomplete probe. */
 static tamis_status probe(const tamis_backend *backend, int number, int threads, bool brief, double most,
                           tamis_ceilings *ceilings) {
     double probes[PROBES_MOST][NUMBERS], best[NUMBERS] = {0};
@@ -147,8 +147,9 @@ static tamis_status probe(const tamis_backend *backend, int number, int threads,
         TRY(backend->ceilings(number, threads, brief, ceilings));
         to_numbers(ceilings, probes[count]);
         for (int k = 0; k < NUMBERS; k++) best[k] = fmax(best[k], probes[count][k]);
-        agreed = agree(probes, count + 1, best);
-        if (tamis_clock_seconds() - start > most) break;
+        agreed = (on_host && !brief && !ceilings->doubtful) || agree(probes, count + 1, best);
+        const double spent = tamis_clock_seconds() - start;
+        if (spent * (count + 2) / (count + 1) > most) break;
     }
     from_numbers(best, ceilings);
     const tamis_load load = tamis_load_since(&begin, on_host ? threads : 0);
@@ -214,12 +215,12 @@ static bool is_missing(bool known, const entry *e, tamis_probing probing) {
 /* ------------------------------------------------------------------------------------------ public functions */
 
 void tamis_ceilings_get(const tamis_backend *backend, int number, int threads, tamis_probing probing,
-                        tamis_ceilings *ceilings, double *rates) {
+                        tamis_ceilings *ceilings, double *rates, tamis_rates_source *source) {
     entry e = {.backend = backend, .number = number, .threads = threads};
     *ceilings = backend->default_ceilings(number, threads);
     const char *const wish = getenv("TAMIS_PROBE");
     if (wish && strcmp(wish, "0") == 0) {
-        if (rates) tamis_rates_built_in(backend, -1, rates);
+        if (rates) *source = tamis_rates_built_in(backend, -1, rates);
         return;
     }
 
@@ -237,8 +238,9 @@ void tamis_ceilings_get(const tamis_backend *backend, int number, int threads, t
         }
     }
     if (e.measured) *ceilings = e.ceilings;
-    if (rates && e.key[0]) tamis_rates_get(backend, number, e.key, rates);
-    if (rates && !e.key[0]) tamis_rates_built_in(backend, number, rates);
+    if (rates)
+        *source =
+            e.key[0] ? tamis_rates_get(backend, number, e.key, rates) : tamis_rates_built_in(backend, number, rates);
     tamis_clear_error(); /* a probe that cannot run is not an error of the caller */
 }
 

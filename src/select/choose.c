@@ -91,7 +91,7 @@ tamis_status tamis_choose(const tamis_backend *backend, const tamis_problem *pro
     const char *first = NULL; /* a constant, or `said` */
     char said[192] = "";
     choice->algorithm = NULL; /* the lists need no initialisation, and are longer than all the rest */
-    choice->unprepared_seconds = 0;
+    choice->unprepared_seconds = choice->lead = 0;
     choice->reason[0] = 0;
     choice->declined_count = choice->candidate_count = 0;
     choice->chosen_by = TAMIS_CHOSEN_PREDICTED;
@@ -100,7 +100,7 @@ tamis_status tamis_choose(const tamis_backend *backend, const tamis_problem *pro
     if (name && strcmp(name, "auto") != 0) return by_name(backend, problem, name, choice);
 
     const double calls = (double)problem->evidence->expected_calls;
-    double best = INFINITY;
+    double best = INFINITY, second = INFINITY;
     for (int i = 0; i < TAMIS_CHOICES_MOST && (algorithm = backend->algorithm(i)) != NULL; i++) {
         static const char *const others[] = {"it does not compute sddmm", "it does not compute spmm",
                                              "it does not compute fused"};
@@ -117,6 +117,7 @@ tamis_status tamis_choose(const tamis_backend *backend, const tamis_problem *pro
             predict(backend, problem, algorithm, &predictions[i]);
             runs[i] = true;
             const double total = calls * predictions[i].call_seconds + predictions[i].setup_seconds;
+            second = fmin(second, fmax(total, best));
             if (total < best || !choice->algorithm) {
                 best = total;
                 choice->algorithm = algorithm;
@@ -138,6 +139,7 @@ tamis_status tamis_choose(const tamis_backend *backend, const tamis_problem *pro
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "no algorithm on %s supports this; the first one says: %s",
                           backend->name, first ? first : "there is none");
     if (problem->once) return TAMIS_OK;
+    if (second < INFINITY) choice->lead = second / best;
     drop_candidates(choice);
     for (int i = 0; i < TAMIS_CHOICES_MOST && (algorithm = backend->algorithm(i)) != NULL; i++) {
         char reason[256];
@@ -152,7 +154,24 @@ tamis_status tamis_choose(const tamis_backend *backend, const tamis_problem *pro
     if (choice->candidate_count > 1)
         snprintf(choice->reason + used, sizeof choice->reason - (size_t)used,
                  "; the second best, %s, would take %.2f times as long",
-                 choice->candidates[1].algorithm->description.name,
-                 choice->candidates[1].total_seconds / choice->candidates[0].total_seconds);
+                 choice->candidates[1].algorithm->description.name, choice->lead);
     return TAMIS_OK;
+}
+
+tamis_declined *tamis_choice_declined(tamis_choice *choice, const tamis_algorithm *algorithm) {
+    for (int i = 0; i < choice->declined_count; i++)
+        if (choice->declined[i].algorithm == algorithm) return &choice->declined[i];
+    return NULL;
+}
+
+void tamis_choice_replace(tamis_choice *choice, const tamis_algorithm *algorithm, const tamis_prediction *prediction) {
+    if (choice->algorithm == algorithm) return;
+    tamis_declined *const row = tamis_choice_declined(choice, algorithm);
+    if (row) {
+        row->algorithm = choice->algorithm;
+        snprintf(row->reason, sizeof row->reason, "predicted %.3g ms a call (%s)",
+                 choice->prediction.call_seconds * 1e3, choice->prediction.reason);
+    }
+    choice->algorithm = algorithm;
+    choice->prediction = *prediction;
 }

@@ -21,6 +21,7 @@ typedef struct tamis_candidate {
 typedef struct tamis_choice {
     const tamis_algorithm *algorithm;
     tamis_prediction prediction;
+    double lead;               /* predicted time of the second best over the best; 0: it is the only one */
     double unprepared_seconds; /* predicted, for a call of the best one that needs no preparation; 0: there is none */
     char reason[384];
     tamis_chosen_by chosen_by;
@@ -40,5 +41,11 @@ typedef struct tamis_choice {
  */
 tamis_status tamis_choose(const tamis_backend *backend, const tamis_problem *problem, const char *name,
                           bool unprepared_only, tamis_choice *choice);
+
+/* The row of an algorithm that was not taken; NULL: none. */
+tamis_declined *tamis_choice_declined(tamis_choice *choice, const tamis_algorithm *algorithm);
+
+/* Replaces the chosen algorithm by another one, and lists the old one as declined. */
+void tamis_choice_replace(tamis_choice *choice, const tamis_algorithm *algorithm, const tamis_prediction *prediction);
 
 #endif

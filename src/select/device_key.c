@@ -25,6 +25,13 @@ bool tamis_device_key(const tamis_backend *backend, int number, int threads, cha
     return true;
 }
 
+void tamis_device_key_of_chip(char key[TAMIS_DEVICE_KEY]) {
+    char *const colon = key + strcspn(key, ": ");
+    if (*colon != ':') return;
+    const char *const rest = colon + 1 + strspn(colon + 1, "0123456789");
+    if (*rest == ' ') memmove(colon, rest, strlen(rest) + 1);
+}
+
 /* Makes the file's name from the key: replaces all but letters and digits by '-'. */
 void tamis_device_file(const char *prefix, const char *key, char name[TAMIS_DEVICE_FILE]) {
     char plain[TAMIS_DEVICE_KEY];

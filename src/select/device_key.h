@@ -12,6 +12,9 @@ enum { TAMIS_DEVICE_KEY = 256, TAMIS_DEVICE_FILE = 240 };
    caches. False if the device cannot be described. */
 bool tamis_device_key(const tamis_backend *backend, int number, int threads, char key[TAMIS_DEVICE_KEY]);
 
+/* Leaves the device's number out of its key, which then is the same for all GPUs of one model. */
+void tamis_device_key_of_chip(char key[TAMIS_DEVICE_KEY]);
+
 /* Number of processors on which `threads` threads of a device run: fewer if threads share processors. */
 int tamis_processors_of(const tamis_backend *backend, int threads);
 

@@ -237,7 +237,7 @@ tamis_status tamis_rates_fit(tamis_timing_list *list, double *rates, int *fitted
     if (f.count == 0) return tamis_fail(TAMIS_ERROR_ARGUMENT, "there are no timings to fit the rates to");
     for (int r = 0; r < count; r++) {
         f.begin[r] = f.at[r] = rates[r] > 0 ? log(rates[r]) : -INFINITY;
-        f.fixed[f.table->rows[r].place] = f.table->rows[r].fixed;
+        f.fixed[f.table->rows[r].place] = f.table->rows[r].kind != TAMIS_RATE_FITTED;
     }
     for (int64_t c = 0; c < list->count; c++)
         for (int k = 0; k < list->cases[c]->count; k++)
@@ -265,19 +265,26 @@ static void judge(tamis_timing_list *list, const double *rates, bool held_back, 
     for (int64_t c = 0; c < list->count; c++) {
         tamis_timed_case *const one = list->cases[c];
         if (one->held_back != held_back || one->count < 2) continue;
-        double least = INFINITY, chosen = INFINITY;
+        double least = INFINITY, second = INFINITY, chosen = INFINITY;
         take(list->backend->rates, one, rates);
         for (int k = 0; k < one->count; k++) {
             const double seconds = predicted(list, one, one->at[k].algorithm).call_seconds;
             const double error = log(seconds / one->at[k].seconds);
-            if (seconds < least) least = seconds, chosen = one->at[k].seconds;
+            if (seconds < least)
+                second = least, least = seconds, chosen = one->at[k].seconds;
+            else if (seconds < second)
+                second = seconds;
             if (!isfinite(error)) continue;
             regret->squares += error * error;
             regret->timings++;
         }
         const double ratio = chosen / fastest(one);
         regret->logs += log(ratio);
-        regret->near += ratio <= 1.1;
+        const bool near = ratio <= 1.1;
+        const int lead = tamis_lead_of(second / least);
+        regret->near += near;
+        regret->led[lead]++;
+        regret->led_near[lead] += near;
         regret->most = fmax(regret->most, ratio);
         regret->cases++;
     }
@@ -324,4 +331,12 @@ tamis_status tamis_rates_cross(tamis_timing_list *list, const double *rates, tam
     }
     for (int64_t c = 0; c < list->count; c++) list->cases[c]->held_back = false;
     return status;
+}
+
+void tamis_rates_note(const tamis_rate_table *table, const tamis_regret *regret, double *rates) {
+    enum { CASES_LEAST = 20 }; /* a share of fewer says little */
+    for (int i = 0; i < TAMIS_LEADS; i++) {
+        const bool many = regret->led[i] >= CASES_LEAST;
+        rates[table->sure + i] = many ? (double)regret->led_near[i] / (double)regret->led[i] : 0;
+    }
 }

@@ -11,6 +11,7 @@ typedef struct tamis_regret {
     double logs, most;   /* logs: sum of the logarithms */
     double squares;      /* of log(predicted / measured), over all timings */
     int64_t timings;
+    int64_t led[TAMIS_LEADS], led_near[TAMIS_LEADS]; /* cases and near ones by how far the second best is behind */
 } tamis_regret;
 
 /* Changes `rates` until the predictions of the list's cases fit their timings; cases that are held back do not count.
@@ -22,5 +23,8 @@ tamis_regret tamis_rates_judge(tamis_timing_list *list, const double *rates);
 
 /* Judges the fit by cross-validation: each third of the patterns by rates that were fitted to the others. */
 tamis_status tamis_rates_cross(tamis_timing_list *list, const double *rates, tamis_regret *regret);
+
+/* Notes in the rates how sure choices by them are: the shares of a regret, which cross-validation found. */
+void tamis_rates_note(const tamis_rate_table *table, const tamis_regret *regret, double *rates);
 
 #endif

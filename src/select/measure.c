@@ -20,20 +20,13 @@
  * How candidates are timed. Each is executed once, to load its kernels, and once more, to find how many calls fill
  * `round_seconds`, so that the clock's resolution does not matter. Then follow `rounds` rounds, or as many as fit
  * `all_seconds`, but at least `rounds_least`. Each round times every candidate in turn, so that a drift of the clock
- * frequency affects all of them. The minimum counts, since other work can only add time. Candidates that take at most
- * `tie` times as long as the fastest are equal to it, and the prediction decides: so noise does not change the choice.
+ * frequency affects all of them. The minimum counts, since other work can only add time.
  * A candidate is not timed again if one of its calls fills a round and it is `behind` the fastest.
  */
 static const struct {
     int rounds, rounds_least, calls_most;
-    double round_seconds, all_seconds, tie, behind;
-} rule = {.rounds = 7,
-          .rounds_least = 3,
-          .calls_most = 64,
-          .round_seconds = 2e-3,
-          .all_seconds = 0.5,
-          .tie = 1.02,
-          .behind = 1.5};
+    double round_seconds, all_seconds, behind;
+} rule = {.rounds = 7, .rounds_least = 3, .calls_most = 64, .round_seconds = 2e-3, .all_seconds = 0.5, .behind = 1.5};
 
 typedef struct contestant {
     tamis_candidate *candidate;
@@ -97,25 +90,6 @@ static bool make_key(const tamis_problem *p, const tamis_device_description *dev
 }
 
 /* ------------------------------------------------------------------------------------------ reasons */
-
-static tamis_declined *row_of(tamis_choice *choice, const tamis_algorithm *algorithm) {
-    for (int i = 0; i < choice->declined_count; i++)
-        if (choice->declined[i].algorithm == algorithm) return &choice->declined[i];
-    return NULL;
-}
-
-/* Replaces the chosen algorithm by another one, and lists the old one as declined. */
-static void put_in_place(tamis_choice *choice, const tamis_algorithm *algorithm, const tamis_prediction *prediction) {
-    if (choice->algorithm == algorithm) return;
-    tamis_declined *const row = row_of(choice, algorithm);
-    if (row) {
-        row->algorithm = choice->algorithm;
-        snprintf(row->reason, sizeof row->reason, "predicted %.3g ms a call (%s)",
-                 choice->prediction.call_seconds * 1e3, choice->prediction.reason);
-    }
-    choice->algorithm = algorithm;
-    choice->prediction = *prediction;
-}
 
 static void fail_one(contest *c, contestant *one) {
     if (one->prepared) c->problem->backend->release(one->prepared);
@@ -203,26 +177,21 @@ static tamis_status time_all(contest *c, int round, int *alive) {
 static contestant *winner_of(contest *c) {
     const double least = least_total(c);
     for (int i = 0; i < c->count; i++) /* the best predicted one first */
-        if (c->at[i].prepared && total_of(c->problem, c->at[i].candidate) <= rule.tie * least) return &c->at[i];
+        if (c->at[i].prepared && total_of(c->problem, c->at[i].candidate) <= TAMIS_TIE * least) return &c->at[i];
     return NULL;
 }
 
-static void tell(const contest *c, const contestant *winner, tamis_choice *choice) {
-    const long long calls = (long long)c->problem->evidence->expected_calls;
+void tamis_choice_decide(tamis_choice *choice, const tamis_candidate *winner, const char *in) {
     double unprepared = INFINITY;
-    put_in_place(choice, winner->candidate->algorithm, &winner->candidate->prediction);
+    tamis_choice_replace(choice, winner->algorithm, &winner->prediction);
     choice->chosen_by = TAMIS_CHOSEN_MEASURED;
-    choice->measured_seconds = winner->candidate->measured_seconds;
-    snprintf(choice->reason, sizeof choice->reason,
-             "smallest measured time for %lld call%s of the %d best predicted: %.3g ms a call; %s", calls,
-             calls == 1 ? "" : "s", c->count, choice->measured_seconds * 1e3, choice->prediction.reason);
-    for (int i = 0; i < c->count; i++) {
-        const tamis_candidate *const one = c->at[i].candidate;
-        tamis_declined *const row = row_of(choice, one->algorithm);
-        if (!c->at[i].prepared) {
-            if (row) snprintf(row->reason, sizeof row->reason, "it could not be measured: %s", c->at[i].why);
-            continue;
-        }
+    choice->measured_seconds = winner->measured_seconds;
+    snprintf(choice->reason, sizeof choice->reason, "smallest measured time %s: %.3g ms a call; %s", in,
+             choice->measured_seconds * 1e3, choice->prediction.reason);
+    for (int i = 0; i < choice->candidate_count; i++) {
+        const tamis_candidate *const one = &choice->candidates[i];
+        tamis_declined *const row = tamis_choice_declined(choice, one->algorithm);
+        if (!(one->measured_seconds > 0)) continue;
         if (!one->algorithm->needs_preparation) unprepared = fmin(unprepared, one->measured_seconds);
         if (row)
             snprintf(row->reason, sizeof row->reason, "measured %.3g ms a call%s, predicted %.3g",
@@ -230,6 +199,18 @@ static void tell(const contest *c, const contestant *winner, tamis_choice *choic
                      one->prediction.call_seconds * 1e3);
     }
     if (!isinf(unprepared)) choice->unprepared_seconds = unprepared;
+}
+
+static void tell(const contest *c, const contestant *winner, tamis_choice *choice) {
+    const long long calls = (long long)c->problem->evidence->expected_calls;
+    char in[64];
+    snprintf(in, sizeof in, "for %lld call%s of the %d best predicted", calls, calls == 1 ? "" : "s", c->count);
+    tamis_choice_decide(choice, winner->candidate, in);
+    for (int i = 0; i < c->count; i++) {
+        tamis_declined *const row = tamis_choice_declined(choice, c->at[i].candidate->algorithm);
+        if (!c->at[i].prepared && row)
+            snprintf(row->reason, sizeof row->reason, "it could not be measured: %s", c->at[i].why);
+    }
 }
 
 static tamis_status hold(contest *c, tamis_choice *choice, int64_t members, tamis_prepared **prepared) {
@@ -285,7 +266,7 @@ static tamis_status take_remembered(const tamis_problem *p, const tamis_remember
         tamis_clear_error();
         return TAMIS_OK;
     }
-    put_in_place(choice, algorithm, &prediction);
+    tamis_choice_replace(choice, algorithm, &prediction);
     choice->chosen_by = TAMIS_CHOSEN_REMEMBERED;
     choice->measured_seconds = plan.seconds;
     snprintf(choice->reason, sizeof choice->reason,

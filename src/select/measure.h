@@ -4,6 +4,14 @@
 
 #include "select/choose.h"
 
+/* Candidates that take at most this multiple of the fastest one's time are equal to it, and the prediction decides: so
+   noise does not change the choice. */
+#define TAMIS_TIE 1.02
+
+/* Makes a candidate the choice, by the measured times of the candidates; those without one keep their reasons. `in`:
+   what was measured, for the choice's reason. */
+void tamis_choice_decide(tamis_choice *choice, const tamis_candidate *winner, const char *in);
+
 /*
  * Prepares the algorithm if the caller leaves the choice to the library: the one remembered for such a problem on such
  * a chip, else the fastest candidate by measurement, which is then remembered. `choice` reports it, with all times.

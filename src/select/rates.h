@@ -6,13 +6,19 @@
 #include <stdio.h>
 
 #include "backend/backend.h"
+#include "base/text_buffer.h"
 
-/* The rates that are built in for the device's chip; number -1: the first profile's, the same on all machines. */
-void tamis_rates_built_in(const tamis_backend *backend, int number, double rates[TAMIS_RATES_MOST]);
+/* The rates that are built in for the device's chip; number -1: the first profile's, the same on all machines. Returns
+   whose they are. */
+tamis_rates_source tamis_rates_built_in(const tamis_backend *backend, int number, double rates[TAMIS_RATES_MOST]);
 
-/* The rates of the device with this key (select/device_key.h): from the cache, else from the folder that TAMIS_CEILINGS
-   names, else built in. */
-void tamis_rates_get(const tamis_backend *backend, int number, const char *key, double rates[TAMIS_RATES_MOST]);
+/* The rates of the device with this key (select/device_key.h), the same for all GPUs of one model: from the cache, else
+   from the folder that TAMIS_CEILINGS names, else built in. Returns whose they are. */
+tamis_rates_source tamis_rates_get(const tamis_backend *backend, int number, const char *key,
+                                   double rates[TAMIS_RATES_MOST]);
+
+/* The same in words. */
+void tamis_rates_say(tamis_text_buffer *text, const tamis_rates_source *source);
 
 /* Replaces the device's rates; NULL: by the site's or the built-in ones. False if they could not be written to the
  * cache. */

@@ -1,8 +1,9 @@
 /*
- * The file of timings has lines: one names the format; then for each case "case LABEL", the numbers of its problem and
- * of its evidence in the order of the table below, and a line "time ALGORITHM SECONDS SETUP" for each algorithm, and
- * "end". So a fit needs neither the matrices nor, for a processor, the machine. Predictions for GPUs also read the
- * limits of a device.
+ * The file of timings has lines: one names the format; one the library's version and the number of its counts; one the
+ * machine; then for each case "case LABEL", the numbers of its problem and of its evidence in the order of the table
+ * below, and a line "time ALGORITHM SECONDS SETUP" for each algorithm, and "end". So a fit needs neither the matrices
+ * nor, for a processor, the machine. Predictions for GPUs also read the limits of a device. Files of format 1 have no
+ * second line.
  */
 #include "select/timings.h"
 
@@ -10,12 +11,17 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <tamis/version.h>
 
 #include "base/edges.h"
 #include "base/memory.h"
 #include "base/status.h"
 
-static const char *const format_version = "tamis timings 1";
+static const char *const format_version = "tamis timings 2", *const format_before = "tamis timings 1";
+
+/* Changes whenever a plan counts something else, or otherwise, in the evidence that a case keeps: rates that are fitted
+   to the counts of one version serve no other. */
+enum { COUNTS = 1 };
 
 typedef enum number_kind { WHOLE, LONG, TRUTH, REAL } number_kind;
 
@@ -142,7 +148,7 @@ void tamis_timing_list_clear(tamis_timing_list *list) {
 /* ------------------------------------------------------------------------------------------ files */
 
 void tamis_timing_list_write(const tamis_timing_list *list, const char *key, FILE *file) {
-    fprintf(file, "%s\n%s\n", format_version, key);
+    fprintf(file, "%s\nlibrary %s, counts %d\n%s\n", format_version, TAMIS_VERSION_STRING, COUNTS, key);
     for (int64_t i = 0; i < list->count; i++) {
         const tamis_timed_case *const one = list->cases[i];
         fprintf(file, "case %s\n", one->label);
@@ -238,12 +244,27 @@ static bool read_line(FILE *file, char *line, int bytes) {
     return true;
 }
 
+static tamis_status read_version(FILE *file, const char *path) {
+    char line[TAMIS_DEVICE_KEY] = "", version[32] = "0.2.0";
+    int counts = 1; /* of format 1 */
+    if (!read_line(file, line, sizeof line) || (strcmp(line, format_version) != 0 && strcmp(line, format_before) != 0))
+        return tamis_fail(TAMIS_ERROR_FILE, "%s: the first line is not \"%s\"", path, format_version);
+    if (strcmp(line, format_version) == 0 &&
+        (!read_line(file, line, sizeof line) || sscanf(line, "library %31[^,], counts %d", version, &counts) != 2))
+        return tamis_fail(TAMIS_ERROR_FILE, "%s: the second line is not \"library VERSION, counts NUMBER\"", path);
+    if (counts == COUNTS) return TAMIS_OK;
+    return tamis_fail(TAMIS_ERROR_FILE,
+                      "%s: version %s wrote it, which counts otherwise than " TAMIS_VERSION_STRING
+                      " (%d, not %d): measure again into a new file",
+                      path, version, counts, COUNTS);
+}
+
 tamis_status tamis_timing_list_read(tamis_timing_list *list, FILE *file, const char *path, char key[TAMIS_DEVICE_KEY]) {
     char line[TAMIS_DEVICE_KEY] = "";
     tamis_status status = TAMIS_OK;
-    if (!read_line(file, line, sizeof line) || strcmp(line, format_version) != 0)
-        return tamis_fail(TAMIS_ERROR_FILE, "%s: the first line is not \"%s\"", path, format_version);
+    TRY(read_version(file, path));
     if (!read_line(file, line, sizeof line)) return tamis_fail(TAMIS_ERROR_FILE, "%s: it names no machine", path);
+    tamis_device_key_of_chip(line);
     if (list->count > 0 && strcmp(line, key) != 0)
         return tamis_fail(TAMIS_ERROR_FILE, "%s: it has timings of another machine, %s", path, line);
     const int64_t before = list->count;

@@ -23,5 +23,7 @@ void fuzz_demand(bool holds, const char *what);
 void fuzz_model(const fuzz_target *target, const uint8_t *data, size_t size);
 void fuzz_plans(const fuzz_target *target, const uint8_t *data, size_t size);
 void fuzz_program(const fuzz_target *target, const uint8_t *data, size_t size);
+void fuzz_timings(const fuzz_target *target, const uint8_t *data, size_t size);
+void fuzz_rates(const fuzz_target *target, const uint8_t *data, size_t size);
 
 #endif

@@ -1,28 +1,35 @@
 /*
- * What the library reads back of its own: models, measured plans and compiled kernels. Each input is written into a
- * folder of this process, which is the cache's, too.
+ * What the library reads back of its own: models, measured plans, compiled kernels, timings and rates. Each input but
+ * timings is written into a folder of this process, which is the cache's, too.
  */
 #include "crafted.h"
 #include "fuzz.h"
 
 #include <dirent.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <tamis/ceilings.h>
 #include <tamis/ml.h>
 
 #include "base/cache_folder.h"
 #include "base/memory.h"
+#include "cpu/backend.h"
+#include "cpu/rates.h"
 #include "gpu/compile/program_cache.h"
 #include "ml/files/model_file.h"
+#include "select/device_key.h"
+#include "select/rates.h"
 #include "select/remembered.h"
 
-enum { PATH = 1200, MODEL_MOST = 1 << 16 };
+enum { PATH = 1200, MODEL_MOST = 1 << 16, TIMINGS_MOST = 1 << 13, RATES_MOST = 1 << 14 };
 
-static char folder[64], programs[PATH], plans[PATH], program[2 * PATH], model[PATH];
+static char folder[64], programs[PATH], plans[PATH], program[2 * PATH], model[PATH], rates[2 * PATH];
+static char device_key[TAMIS_DEVICE_KEY], rates_head[2 * TAMIS_DEVICE_KEY]; /* the first two lines of their file */
 static const char *const key = "fuzz";
 static tamis_device *device;
 
@@ -31,6 +38,7 @@ static void remove_all(void) {
     unlink(program);
     unlink(plans);
     unlink(model);
+    unlink(rates);
     rmdir(programs);
     char cache[PATH];
     snprintf(cache, sizeof cache, "%s/tamis", folder);
@@ -50,6 +58,22 @@ static void find_program(void) {
     fuzz_demand(*program, "no compiled kernel was kept");
 }
 
+/* Rates are kept only for the version that wrote them: a file that was written says which. */
+static void find_rates(const char *cache) {
+    double built_in[TAMIS_RATES_MOST];
+    char name[TAMIS_DEVICE_FILE], line[TAMIS_DEVICE_KEY + 1] = "";
+    tamis_rates_built_in(&tamis_cpu_backend, -1, built_in);
+    fuzz_demand(tamis_device_key(&tamis_cpu_backend, 0, 1, device_key), "the CPU has no key");
+    fuzz_demand(tamis_rates_set(&tamis_cpu_backend, 0, 1, built_in), "no rates were kept");
+    tamis_device_file("rates-", device_key, name);
+    snprintf(rates, sizeof rates, "%s/%s", cache, name);
+    FILE *const file = fopen(rates, "r");
+    for (int i = 0; file && i < 2 && fgets(line, sizeof line, file); i++)
+        strncat(rates_head, line, sizeof rates_head - strlen(rates_head) - 1);
+    fuzz_demand(file && strstr(rates_head, device_key), "rates without their device");
+    fclose(file);
+}
+
 static void begin(void) {
     static bool begun;
     if (begun) return;
@@ -65,6 +89,7 @@ static void begin(void) {
     snprintf(plans, sizeof plans, "%s/plans.txt", cache);
     snprintf(model, sizeof model, "%s/a.model", folder);
     find_program();
+    find_rates(cache);
     fuzz_demand(tamis_device_open("cpu", &device) == TAMIS_OK, "the CPU cannot be opened");
     atexit(remove_all);
 }
@@ -150,4 +175,66 @@ void fuzz_program(const fuzz_target *target, const uint8_t *data, size_t size) {
         tamis_release(binary.memory);
     }
     fuzz_demand(tamis_memory_live() == live, "leaked");
+}
+
+/* ------------------------------------------------------------------------------------------ timings and rates */
+
+static char *timings_text(const tamis_timings *timings) {
+    size_t bytes = 0;
+    fuzz_demand(tamis_timings_write(timings, NULL, 0, &bytes) == TAMIS_OK, "timings are not written");
+    char *const text = malloc(bytes);
+    fuzz_demand(text && tamis_timings_write(timings, text, bytes, NULL) == TAMIS_OK, "timings are not written");
+    return text;
+}
+
+/* What is accepted is written and read again to the same text, and predictions of it can be judged. */
+void fuzz_timings(const fuzz_target *target, const uint8_t *data, size_t size) {
+    begin();
+    const int64_t live = tamis_memory_live();
+    char *const text = strndup((const char *)data, size);
+    tamis_timings *timings = NULL, *again = NULL;
+    fuzz_demand(text && tamis_timings_create(device, &timings) == TAMIS_OK, "no timings");
+    const tamis_status status = tamis_timings_read(timings, text, "fuzz");
+    fuzz_demand((status == TAMIS_OK) == (*tamis_last_error() == '\0'), "message and status disagree");
+    if (status == TAMIS_OK) {
+        char *const first = timings_text(timings);
+        tamis_fit fit = {.rates = 0};
+        fuzz_demand(tamis_timings_create(device, &again) == TAMIS_OK, "no timings");
+        fuzz_demand(tamis_timings_read(again, first, "written") == TAMIS_OK, "what was written is refused");
+        char *const second = timings_text(again);
+        fuzz_demand(strcmp(first, second) == 0, "read otherwise than written");
+        free(first);
+        free(second);
+        tamis_timings_destroy(again);
+        if (size < TIMINGS_MOST && tamis_timings_fit(timings, &fit) == TAMIS_OK)
+            fuzz_demand(fit.after.mean >= 1 && fit.after.within >= 0 && fit.after.within <= 1, "a fit of nothing");
+    }
+    tamis_timings_destroy(timings);
+    free(text);
+    fuzz_demand(tamis_memory_live() == live, "leaked");
+}
+
+/* As they are, and behind the lines that a file of this version begins with. */
+static void load_rates(const void *data, size_t size) {
+    double read[TAMIS_RATES_MOST];
+    const tamis_rate_table *const table = &tamis_cpu_rate_table;
+    tamis_rates_clear();
+    put(rates, data, size);
+    tamis_rates_get(&tamis_cpu_backend, 0, device_key, read);
+    for (int i = 0; i < table->count; i++) {
+        const double value = read[table->rows[i].place];
+        fuzz_demand(isfinite(value) && (value > 0 || (value == 0 && table->rows[i].kind == TAMIS_RATE_FIGURE)),
+                    "a rate that is none");
+    }
+}
+
+void fuzz_rates(const fuzz_target *target, const uint8_t *data, size_t size) {
+    static char whole[2 * TAMIS_DEVICE_KEY + RATES_MOST];
+    begin();
+    load_rates(data, size);
+    if (size > RATES_MOST) return;
+    const size_t head = strlen(rates_head);
+    memcpy(whole, rates_head, head);
+    if (size > 0) memcpy(whole + head, data, size);
+    load_rates(whole, head + size);
 }

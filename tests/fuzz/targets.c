@@ -120,6 +120,8 @@ static const fuzz_target targets[] = {
     {"model", fuzz_model, TAMIS_FILE_AUTO},
     {"plans", fuzz_plans, TAMIS_FILE_AUTO},
     {"program", fuzz_program, TAMIS_FILE_AUTO},
+    {"timings", fuzz_timings, TAMIS_FILE_AUTO},
+    {"rates", fuzz_rates, TAMIS_FILE_AUTO},
 };
 enum { TARGETS = sizeof targets / sizeof *targets };
 

@@ -103,7 +103,7 @@ TEST(profiles_are_found_again) {
         read_records(profiles[i].records, 4, &list);
         for (int r = 0; r < table->count; r++) {
             const int place = table->rows[r].place;
-            rates[place] = known[place] * (table->rows[r].fixed ? 1 : r % 2 ? 1.33 : 0.75);
+            rates[place] = known[place] * (table->rows[r].kind != TAMIS_RATE_FITTED ? 1 : r % 2 ? 1.33 : 0.75);
         }
         const tamis_regret off = tamis_rates_judge(&list, rates), before = tamis_rates_judge(&list, known);
         works(tamis_rates_fit(&list, rates, &fitted));
@@ -114,6 +114,41 @@ TEST(profiles_are_found_again) {
         assert_true(mean_of(after) < mean_of(before) + 0.01);
         tamis_timing_list_clear(&list);
     }
+}
+
+/* How sure choices are is noted in a profile by the fit: what cross-validation finds again. */
+TEST(profiles_say_how_sure_they_are) {
+    for (size_t i = 0; i < sizeof profiles / sizeof profiles[0]; i++) {
+        const tamis_rate_table *const table = profiles[i].backend->rates;
+        const double *const known = built_in(table, profiles[i].chip);
+        double rates[TAMIS_RATES_MOST];
+        tamis_regret crossed;
+        tamis_timing_list list = {.backend = profiles[i].backend, .device = profiles[i].device};
+        read_records(profiles[i].records, 1, &list);
+        memcpy(rates, known, (size_t)table->count * sizeof *rates);
+        works(tamis_rates_cross(&list, rates, &crossed));
+        tamis_rates_note(table, &crossed, rates);
+        for (int k = 0; k < TAMIS_LEADS; k++) {
+            const double now = rates[table->sure + k], noted = known[table->sure + k];
+            print_message("%s: %.3f of %lld, noted %.3f\n", profiles[i].chip, now, (long long)crossed.led[k], noted);
+            assert_true(noted > 0 && fabs(now - noted) <= 0.05);
+        }
+        assert_true(known[table->sure] < known[table->sure + 2]); /* the farther behind the second best, the surer */
+        tamis_timing_list_clear(&list);
+    }
+}
+
+/* Shares of too few cases are not known. */
+TEST(few_cases_say_nothing) {
+    const tamis_rate_table *const table = &tamis_cpu_rate_table;
+    const tamis_regret regret = {.led = {19, 20, 0, 40}, .led_near = {19, 15, 0, 40}};
+    const double wanted[TAMIS_LEADS] = {0, 0.75, 0, 1};
+    double rates[TAMIS_RATES_MOST];
+    memcpy(rates, table->profiles[0].rates, (size_t)table->count * sizeof *rates);
+    tamis_rates_note(table, &regret, rates);
+    for (int k = 0; k < TAMIS_LEADS; k++) assert_true(rates[table->sure + k] == wanted[k]);
+    assert_true(tamis_lead_of(1) == 0 && tamis_lead_of(1.05) == 0 && tamis_lead_of(1.1) == 1);
+    assert_true(tamis_lead_of(1.5) == 2 && tamis_lead_of(7) == 3 && tamis_lead_of(INFINITY) == 3);
 }
 
 static int set_up(void **state) {

@@ -80,6 +80,14 @@ static double usual(void) {
     return seconds;
 }
 
+static void assert_rates_are(const char *words) {
+    char text[160];
+    size_t needed;
+    works(tamis_device_rates(device, text, sizeof text, &needed));
+    assert_int_equal(needed, strlen(text) + 1);
+    if (!strstr(text, words)) fail_msg("no \"%s\" in \"%s\"", words, text);
+}
+
 static bool near_to(double x, double y) { return fabs(log(x / y)) < 1e-3; }
 
 static void path_of(const char *in, int threads, char *path, size_t bytes) {
@@ -133,17 +141,20 @@ TEST(a_new_chip_is_added_by_its_timings) {
     tamis_fit fit;
     size_t needed;
     const double before = usual();
+    assert_rates_are("built in for ");
     works(tamis_timings_create(device, &timings));
     add_predictions(timings);
     works(tamis_timings_fit(timings, &fit)); /* the rates that made the times are the best */
     assert_int_equal(fit.before.cases, 2 * MATRICES * WIDTHS);
     assert_true(fit.rates >= 8 && fit.before.error < 1e-6 && fit.after.error < 0.02 && fit.after.mean < 1.01);
     works(tamis_timings_keep(timings));
+    assert_rates_are("fitted to this device");
     tamis_timings_destroy(timings);
     make_site();
     assert_true(near_to(usual(), before));
     setenv("TAMIS_CEILINGS", site, 1);
     works(tamis_device_forget_rates(device)); /* and read the site's */
+    assert_rates_are("fitted to this device, from the folder TAMIS_CEILINGS");
     const double there = usual();
     assert_true(there > 1.3 * before);
     works(tamis_timings_create(device, &timings));
@@ -170,6 +181,7 @@ TEST(a_new_chip_is_added_by_its_timings) {
     tamis_timings_destroy(timings);
     setenv("TAMIS_PROBE", "0", 1);
     assert_false(fabs(log(usual() / there)) < 0.1); /* the built-in ones */
+    assert_rates_are("with TAMIS_PROBE=0");
     unsetenv("TAMIS_PROBE");
     works(tamis_device_forget_rates(device));
     assert_true(near_to(usual(), before));
@@ -177,9 +189,8 @@ TEST(a_new_chip_is_added_by_its_timings) {
 
 /* ------------------------------------------------------------------------------------------ files */
 
-/* Copies the file of one thread, with slower products and a fault, to another number of threads. Returns the time there
-   over the built-in one. */
-static double after_copy(int other, const char *from, const char *to, size_t bytes) {
+/* Copies the file of one thread, with a fault, to another number of threads. True if its rates predict there. */
+static bool counts_after_copy(int other, const char *from, const char *to, size_t bytes) {
     static char copy[TEXT];
     char key[TAMIS_DEVICE_KEY], other_key[TAMIS_DEVICE_KEY], path[512], in[128];
     snprintf(in, sizeof in, "%s/tamis", folder);
@@ -188,16 +199,14 @@ static double after_copy(int other, const char *from, const char *to, size_t byt
     path_of(in, 1, path, sizeof path);
     OWN(file_content) file = read_bytes(path);
     snprintf(copy, sizeof copy, "%.*s", (int)file.size, (const char *)file.data);
-    multiply(copy, ".dots.products = ", 10);
     replace(copy, key, other_key);
     if (from) replace(copy, from, to);
     path_of(in, other, path, sizeof path);
     write_bytes(path, copy, bytes > 0 ? bytes : strlen(copy));
-    setenv("TAMIS_PROBE", "0", 1);
     works(tamis_device_set_threads(device, other));
-    const double built_in = usual();
-    unsetenv("TAMIS_PROBE");
-    return usual() / built_in;
+    char rates[160];
+    works(tamis_device_rates(device, rates, sizeof rates, NULL));
+    return strcmp(rates, "fitted to this device") == 0;
 }
 
 TEST(damaged_files_count_as_absent) {
@@ -211,7 +220,7 @@ TEST(damaged_files_count_as_absent) {
     works(tamis_timings_keep(timings));
     tamis_timings_destroy(timings);
     setenv("TAMIS_CEILINGS", "/proc/none", 1);
-    const double whole = after_copy(3, NULL, NULL, 0);
+    assert_true(counts_after_copy(3, NULL, NULL, 0));
     const struct {
         const char *from, *to;
         size_t bytes;
@@ -224,8 +233,7 @@ TEST(damaged_files_count_as_absent) {
                   {NULL, NULL, 20}};
     for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
         works(tamis_device_set_threads(device, 1));
-        const double ratio = after_copy(4 + (int)i, faults[i].from, faults[i].to, faults[i].bytes);
-        assert_true(ratio < 0.7 * whole);
+        assert_false(counts_after_copy(4 + (int)i, faults[i].from, faults[i].to, faults[i].bytes));
     }
     unsetenv("TAMIS_CEILINGS");
     works(tamis_cache_clear(&removed));
@@ -247,7 +255,9 @@ TEST(damaged_texts_are_refused) {
     char *const text = text_of(&timings);
     const struct {
         const char *from, *to, *says;
-    } faults[] = {{"tamis timings 1", "tamis timings 0", "the first line is not"},
+    } faults[] = {{"tamis timings 2", "tamis timings 0", "the first line is not"},
+                  {"library ", "libraries ", "the second line is not"},
+                  {"counts 1", "counts 7", "counts otherwise than " TAMIS_VERSION_STRING " (7, not 1): measure again"},
                   {"case matrix 3", "cake matrix 3", "expected a line \"case ...\""},
                   {"case matrix 3, spmm", "case matrix 2, spmm", "is there twice"},
                   {"time cpu-tiled ", "time cpu-tiled -", "missing or impossible"},
@@ -271,7 +281,7 @@ TEST(damaged_texts_are_refused) {
         tamis_timings_destroy(other);
     }
     REFUSED(FILE, "is there twice", tamis_timings_read(timings, text, "a text"));
-    char *const line = strchr(text, '\n') + 1;
+    char *const line = strchr(strchr(text, '\n') + 1, '\n') + 1;
     snprintf(broken, sizeof broken, "%.*sanother machine%s", (int)(line - text), text, strchr(line, '\n'));
     REFUSED(FILE, "of another machine", tamis_timings_read(timings, broken, "a text"));
     tamis_timings_destroy(timings);
@@ -330,6 +340,8 @@ TEST(test_arguments) {
     assert_int_equal(tamis_timings_create(device, NULL), TAMIS_ERROR_ARGUMENT);
     works(tamis_timings_create(device, &timings));
     assert_true(tamis_timings_are_own(timings));
+    REFUSED(ARGUMENT, "text = NULL", tamis_device_rates(device, NULL, 8, NULL));
+    assert_int_equal(tamis_device_rates(NULL, text, sizeof text, NULL), TAMIS_ERROR_ARGUMENT);
     REFUSED(ARGUMENT, "there are no timings", tamis_timings_fit(timings, &fit));
     REFUSED(ARGUMENT, "call tamis_timings_fit before", tamis_timings_keep(timings));
     REFUSED(ARGUMENT, "call tamis_timings_fit before", tamis_timings_export(timings, text, sizeof text, NULL));
@@ -360,6 +372,37 @@ TEST(test_arguments) {
     REFUSED(UNSUPPORTED, "tune-device", tamis_device_correct(device, &(tamis_correction){.factor = 1}, 1));
     works(tamis_device_corrections(device, NULL, 0, &count));
     assert_int_equal(count, 0);
+}
+
+/* A file of version 0.2, which does not say so; and of another GPU of the same model. */
+TEST(older_files_are_read) {
+    static char old[TEXT];
+    tamis_timings *timings, *other;
+    char *const text = text_of(&timings);
+    snprintf(old, sizeof old, "%s", text);
+    replace(old, "timings 2\nlibrary " TAMIS_VERSION_STRING ", counts 1\n", "timings 1\n");
+    replace(old, "\ncpu ", "\ncpu:3 ");
+    works(tamis_timings_create(device, &other));
+    works(tamis_timings_read(other, old, "a text"));
+    assert_true(tamis_timings_are_own(other));
+    works(tamis_timings_write(other, old, sizeof old, NULL));
+    assert_string_equal(old, text);
+    tamis_timings_destroy(other);
+    tamis_timings_destroy(timings);
+}
+
+TEST(gpus_of_a_model_have_one_key) {
+    static const char *const keys[][2] = {{"cuda:0 NVIDIA H200 sm_90 0 threads", "cuda NVIDIA H200 sm_90 0 threads"},
+                                          {"cuda:17 X:1 sm_90", "cuda X:1 sm_90"},
+                                          {"cpu AMD:3 EPYC", "cpu AMD:3 EPYC"},
+                                          {"cpu:x y", "cpu:x y"},
+                                          {"cpu:1", "cpu:1"}};
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        char key[TAMIS_DEVICE_KEY];
+        snprintf(key, sizeof key, "%s", keys[i][0]);
+        tamis_device_key_of_chip(key);
+        assert_string_equal(key, keys[i][1]);
+    }
 }
 
 TEST(files_have_plain_names) {

@@ -33,13 +33,11 @@ void tamis_gpu_predict_nonzeros(const tamis_problem *p, tamis_prediction *predic
     const double bytes = tamis_gpu_row_bytes(p), table = (double)p->cols * bytes;
     const int64_t slice = p->operation == TAMIS_OP_SDDMM ? tamis_gpu_nonzeros_slice(p) : 0;
     const double each = p->operation == TAMIS_OP_SDDMM ? nonzeros_each(p, slice) : tamis_gpu_row_each(p, bytes);
-    const double seconds = (double)p->nnz * each * (p->operation == TAMIS_OP_SDDMM ? 1 : f->nonzeros.times);
-    /* SpMM and fused: the chunks that each team walks through, then two merge kernels */
-    const double walk = f->launch + fmax(seconds, fmin(f->nonzeros.sums, seconds + f->nonzeros.sums / 2));
+    const double seconds = (double)p->nnz * each;
     prediction->call_seconds = p->operation == TAMIS_OP_SDDMM
                                    ? f->nonzeros.begin + seconds + tamis_gpu_launches(p, tamis_gpu_slices(p, slice) - 1)
-                                   : walk + f->nonzeros.merge;
-    if (p->once) return; /* single calls report no reason */
+                                   : f->launch + seconds + f->nonzeros.merge; /* two merge kernels */
+    if (p->once) return;                                                      /* single calls report no reason */
     snprintf(prediction->reason, sizeof prediction->reason,
              "a row of %.3g bytes a nonzero in %.0f launches; %.0f %% of them new within 2048 nonzeros, those at "
              "%.3g TB/s",

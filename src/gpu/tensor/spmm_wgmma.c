@@ -33,7 +33,7 @@ double tamis_spmm_wgmma_seconds(const tamis_problem *problem, double cells) {
     const double split = 2 * (double)tamis_type_size(problem->type) * (double)problem->cols * width;
     const double spans = (double)tamis_gpu_round_up(problem->width, 2 * LINE) / (2 * LINE);
     const double share = tamis_splits(problem) ? 1 : f->highs[1];
-    const double cell = share * (spans * f->spmm_wgmma.cell.cell_ps + f->spmm_wgmma.cell.column_ps * width);
+    const double cell = share * f->spmm_wgmma.column_ps * width;
     const double picoseconds = cells * cell + spans * (double)problem->nnz * f->spmm_wgmma.nonzero_ps;
     return tamis_gpu_streamed(problem, split) + tamis_gpu_launched(problem, tamis_tensor_issue(problem, picoseconds)) +
            f->spmm_wgmma.begin;

@@ -89,7 +89,8 @@ static void print_caches(const tamis_device_description *description) {
     if (*before == ',') putchar('\n');
 }
 
-static void print_text(const char *name, const tamis_device_description *description, const tamis_ceilings *ceilings) {
+static void print_text(const char *name, const tamis_device_description *description, const char *rates,
+                       const tamis_ceilings *ceilings) {
     const bool gpu = description->location == TAMIS_DEVICE;
     printf("%s  %s\n", name, description->model);
     printf("  instruction set  %s\n", description->instruction_set);
@@ -101,18 +102,19 @@ static void print_text(const char *name, const tamis_device_description *descrip
     }
     print_caches(description);
     printf("  memory           %s\n", tool_word_bytes(description->memory).text);
+    printf("  rates            %s\n", rates);
     if (ceilings) print_ceilings(ceilings, gpu);
 }
 
 static void print_json(tool_json *json, const char *name, const tamis_device_description *description,
-                       const tamis_ceilings *ceilings) {
+                       const char *rates, const tamis_ceilings *ceilings) {
     tool_json_object(json, NULL);
     tool_json_put(json, tool_str("name", name), tool_yes("present", true), TOOL_OF(*description, model),
                   TOOL_OF(*description, instruction_set), TOOL_OF(*description, driver),
                   tool_str("location", description->location == TAMIS_DEVICE ? "device" : "host"),
                   TOOL_OF(*description, multiprocessors), TOOL_OF(*description, threads),
                   TOOL_OF(*description, cache_l1), TOOL_OF(*description, cache_l2), TOOL_OF(*description, cache_l3),
-                  TOOL_OF(*description, memory));
+                  TOOL_OF(*description, memory), tool_str("rates", rates));
     if (ceilings) {
         tool_json_object(json, "ceilings");
         tool_json_put(json, TOOL_OF(*ceilings, measured), TOOL_OF(*ceilings, doubtful),
@@ -144,13 +146,15 @@ static int show(const settings *set, const char *name, tool_json *json) {
     tamis_device *device = NULL;
     tamis_device_description description = {.name = NULL};
     tamis_ceilings ceilings = {.threads = 0};
+    char rates[160] = "";
     tamis_status status = tamis_device_open(name, &device);
     if (status == TAMIS_OK) status = tamis_device_describe(device, &description);
     if (status == TAMIS_OK && set->ceilings)
         status = set->probe ? tamis_device_probe(device, &ceilings) : tamis_device_ceilings(device, &ceilings);
+    if (status == TAMIS_OK) status = tamis_device_rates(device, rates, sizeof rates, NULL);
     const int code = tool_library_error(status, name);
-    if (code == 0 && json) print_json(json, name, &description, set->ceilings ? &ceilings : NULL);
-    if (code == 0 && !json) print_text(name, &description, set->ceilings ? &ceilings : NULL);
+    if (code == 0 && json) print_json(json, name, &description, rates, set->ceilings ? &ceilings : NULL);
+    if (code == 0 && !json) print_text(name, &description, rates, set->ceilings ? &ceilings : NULL);
     tamis_device_close(device);
     return code;
 }
