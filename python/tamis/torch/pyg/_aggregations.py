@@ -76,11 +76,11 @@ class _OfSoftmax(Step):
     compiled = True
 
     def __init__(self, m: Messages, t: float):
-        self.pattern, self.of, self.t = m.pattern, (m.eps, m.made), t
+        self.pattern, self.eps, self.made, self.t = m.pattern, m.eps, m.made, t
         self.op, *self.texts = _of_softmax(m.op, m.text, t.hex(), *[float(one).hex() for one in m.numbers.values()])
 
     def plainly(self, *operands: Any) -> Tensor:
-        return softmax_sums(Messages(self.pattern, *operands, *self.of), self.t)[0]
+        return softmax_sums(Messages(self.pattern, *operands, self.eps, self.made), self.t)[0]
 
     def run(self, known: Any, *operands: Any) -> tuple[Tensor, tuple]:
         u, e = operands if operands[0].dim() == 2 else [None if x is None else x.flatten(1) for x in operands]

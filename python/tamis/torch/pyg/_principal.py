@@ -253,7 +253,8 @@ class _Whole(Step):
         self.layer, self.pattern, self.scale, self.zeros = layer, pattern, scale, zeros
         self.of, self.widths = layer._of, (layer.F_in, layer.F_out, layer.F_in)  # of what is made of x: v, its own part of the result, u
 
-    def plainly(self, x: Any, e: Optional[Tensor], *tensors: Any) -> Tensor:
+    def plainly(self, *operands: Any) -> Tensor:
+        x, e, *tensors = operands
         before, after, last, *encoder = map(Weights, tensors[::2], tensors[1::2])
         return self.layer._by_steps(self.pattern, x, e, (), [[before]], [[after]], encoder[0] if encoder else None, last)
 

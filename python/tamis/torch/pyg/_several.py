@@ -11,7 +11,7 @@ from ... import _declarations as c
 from .. import Pattern, _direct, message
 from .._held import apart, pattern_of
 from .._layer import counts
-from .._messages import EDGE_OP, OPS, arguments_of
+from .._messages import EDGE_OP, OPS, arguments_of, room
 from .._ops import Sizes, define
 from .._steps import Step, gradient_into, gradients, reduced, reduced_into, text_number
 from ._aggregations import LEAST, deviation_of
@@ -43,8 +43,8 @@ class Aggregations:
         self.names, self.width = names, width
         self.place = {name: names.index(name) for name in names}  # names may be given twice
         self.squares = [name for name in _SQUARES if name in self.place]
-        self.extremes = [name for name in ("max", "min") if name in self.place]
-        self.means = [name for name in ("mean", "sum") if name in self.place]
+        self.extremes: list[str] = [name for name in ("max", "min") if name in self.place]
+        self.means: list[str] = [name for name in ("mean", "sum") if name in self.place]
         self.extremes_at = self._beside(self.extremes)
         self.later_at = None if "sum" in self.place else self._beside([*self.means, *self.extremes])
 
@@ -67,6 +67,7 @@ class Aggregations:
         alone, rows = like.shape[1] == self.width, known.shape[0]
         out = like.new_empty((rows, len(self.names), self.width) if alone else (rows, like.shape[1] // self.width, len(self.names), self.width))
         parts = out.unbind(-2)
+        room(out)
 
         def by_heads(x: Tensor) -> Tensor:
             return x if alone else x.unflatten(1, (-1, self.width))
@@ -131,13 +132,14 @@ class Aggregations:
         du = de = dv = None
         if wanted[2]:
             for own in passes:
-                found = gradients(known, *own, wanted=(False, True, False))[1]
+                found = gradients(known, *own, wanted=(False, True, False))[1]  # type: ignore[misc]
                 de = found if de is None else de.add_(found)
             if wanted[0]:  # each edge adds its gradient to its source
                 du = EDGE_OP.back(known, de, (None, None), (c.TAMIS_PAIR_ADD, 1, de.shape[1]), [False, True])[1]  # type: ignore[union-attr]
                 du = du if into[0] is None else into[0].copy_(du)
         elif wanted[0]:
             each = grad.new_empty(known.shape[1], len(passes), passes[0][0].shape[1])
+            room(each)
             for place_of_it, own in zip(each.unbind(1), passes):
                 gradient_into(known, place_of_it, *own)
             du = each.sum(1) if into[0] is None else torch.sum(each, 1, out=into[0])
@@ -189,7 +191,7 @@ class Aggregated(Step):
         return tuple([x if wants else None for x, wants in zip(found, wanted)])
 
 
-# ------------------------------------------------------------------------------ the operators, whose steps are those of calls that nobody compiles
+# ------------------------------------------------------------------------------ the operators, which make the same steps
 
 
 @functools.lru_cache(maxsize=256)

@@ -194,12 +194,13 @@ def _fused(x: Tensor) -> bool:
 
 
 class _Gated(Step):
-    """The layers of GatedGraphConv, of x, their weights and those of the cell: sums of products with which the gradients of all layers are added as they are made."""
+    """All layers of a GatedGraphConv: operands are x, their weights and the cell's. Gradients of several layers are added in the products that make them."""
 
     def __init__(self, layer: GatedGraphConv, pattern: Pattern):
         self.layer, self.pattern, self.reduce = layer, pattern, layer._reduce
 
-    def plainly(self, x: Any, weights: Any, *of_cell: Any) -> Tensor:
+    def plainly(self, *operands: Any) -> Tensor:
+        x, weights, *of_cell = operands
         return self.layer._by_steps(self.pattern, x, None, weights, lambda sums, x: torch.gru_cell(sums, x, *of_cell))
 
     def run(self, known: Any, *operands: Any) -> tuple[Tensor, tuple]:
@@ -213,7 +214,8 @@ class _Gated(Step):
         return x, tuple(kept)
 
     def back(self, known: Any, grad: Tensor, operands: tuple, kept: tuple, wanted: list[bool]) -> tuple:
-        (_, weights, of_sums, of_x, *_), made = operands, []
+        _, weights, of_sums, of_x, *_ = operands
+        made: list[Tensor] = []
         by_weights = torch.empty_like(weights)
         for number in reversed(range(len(kept) // 3)):
             x, sums, space = kept[3 * number:3 * number + 3]
