@@ -32,7 +32,7 @@ class Operations:
     ones: Any      # ones(x, count): a column of ones of x's type, with as many dimensions as the operands
     counted: Any   # counted(x, count): 0, 1, .. count - 1 in x's type
     given: Any     # given(array, x): an array that an expression names, in x's type
-    values: Any    # _trees.Values by the framework's functions
+    value: Any     # value(tree, names, arrays, fixed): the value of a tree, whose derivative by each array is that of _trees.derivative
     exp: Any
     where: Any     # where(condition, this, otherwise, like): the type is that of `like` if neither is an array
 
@@ -129,9 +129,10 @@ class Edge:
 
 
 class Expression(Edge):
-    """An edge that is an expression. named: the arrays that it names, of one member each or with the batch's leading dimensions."""
+    """An edge that is an expression. named: the arrays that it names, of one member each or with the batch's leading dimensions; lead: these dimensions."""
 
     named: dict[str, Any] = {}
+    lead: tuple = ()
 
     def _begin(self, number: int) -> None:
         tree, self.fixed = _trees.expression(number)
@@ -147,50 +148,64 @@ class Expression(Edge):
             count = self.on.cols if of_column else self.on.rows
             array = self.on.counted(self.x, count) if kind == name else self.on.given(self.named[name], self.x)
             return self.on.spread(array[..., None], of_column)
-        lead = self.x.shape[:-1]
         if name == "h":
-            return self.on.counted(self.x, math.prod(lead)).reshape((*lead, 1))
+            return self.on.counted(self.x, math.prod(self.lead)).reshape((*self.lead, 1))
+        array = self.on.given(self.named[name], self.x)
         if kind == "entry":
-            return self.on.given(self.named[name], self.x)
-        if name in self.fixed and name not in self.named:
-            return self.fixed[name]
-        array = self.on.given(self.named[name], self.x)  # of each member
-        return array[..., None] if lead and array.ndim else array.reshape(())
+            return array
+        return array[..., None] if self.lead and array.ndim else array.reshape(())  # of each member
 
     @functools.cached_property
-    def variables(self) -> Any:
-        read = _trees.names_of(self.tree) - {"x", "s"}
-        return self.on.values({"x": self.x, "s": self.s, **{name: self._variable(name) for name in read}})
+    def variables(self) -> dict[str, Any]:
+        known = {"x": self.x, **({} if self.values is None else {"s": self.values})}
+        return {**known, **{name: self._variable(name) for name in sorted(_trees.names_of(self.tree)) if name not in known and name not in self._constants}}
+
+    @functools.cached_property
+    def _constants(self) -> dict[str, float]:
+        return {**({"s": 1.0} if self.values is None else {}), **{name: x for name, x in self.fixed.items() if name not in self.named}}
+
+    def _of(self, tree: Any) -> Any:
+        return self.on.value(tree, tuple(self.variables), tuple(self.variables.values()), self._constants)
 
     @functools.cached_property
     def score(self) -> Any:
-        found = self.variables.of(self.tree)
+        found = self._of(self.tree)
         return found if found.shape == self.x.shape else found + self.on.where(self.x == self.x, 0.0, 0.0, self.x)
 
     @functools.cached_property
     def value(self) -> Any:
         return self._soft() if self.entry == "bias" else self.score
 
+    f = property(lambda self: self.value)
+
     def _softmax_of_rows(self) -> Any:
         one = self.on.ones(self.x, self.on.rows), self.on.ones(self.x, self.on.cols)
         return self.on.softmax(self.score, 0 * one[0], one[1], (c.TAMIS_EDGE_SOFTMAX, 1.0, 0.01, 1e-10))
 
-    def _by(self, name: str) -> Any:
-        return self.variables.of(_trees.derivative(self.tree, {name: 1.0}))
-
     def _by_product(self) -> Any:
-        return self._by("x")
+        return self._of(_trees.derivative(self.tree, {"x": 1.0}))
 
     def _by_value(self) -> Any:
-        return self._by("s")
+        return self._of(_trees.derivative(self.tree, {"s": 1.0}))
+
+
+def _lead_of(operands: tuple, values: Any) -> tuple:
+    """Return the leading dimensions of a call: its operands have these, or none, or some are 1."""
+    shapes = [x.shape[:-2] for x in operands] + ([] if values is None else [values.shape[:-1]])
+    most = max(map(len, shapes))
+    padded = [(1,) * (most - len(shape)) + tuple(shape) for shape in shapes]
+    return tuple(next((size for size in sizes if size != 1), 1) for sizes in zip(*padded))
 
 
 def _edge_of(on: Operations, operation: int, values: Any, operands: tuple, numbers: tuple, transpose: bool) -> tuple[Edge, int, int]:
     """Return the edge of an operation, and which operands belong to rows and to columns of S."""
     turned = transpose and operation == FUSED
     first, second = (1, 0) if turned else (0, 1)
-    kind = Edge if numbers[0] in c.EDGE_FORMULAS else Expression
-    return kind(on, values, operands[first], operands[second], numbers, turned), first, second
+    if numbers[0] in c.EDGE_FORMULAS:
+        return Edge(on, values, operands[first], operands[second], numbers, turned), first, second
+    edge = Expression(on, values, operands[first], operands[second], numbers, turned)
+    edge.lead = _lead_of(operands, values)
+    return edge, first, second
 
 
 @functools.lru_cache(maxsize=128)

@@ -231,22 +231,39 @@ class _Values(_trees.Values):
     chosen = staticmethod(jnp.where)
 
 
+@functools.partial(jax.custom_jvp, nondiff_argnums=(0, 1, 2))
+def _value(tree: Any, names: tuple[str, ...], fixed: tuple, *arrays: Any) -> Any:
+    """The value of a tree. Its derivatives are values of trees, so that a branch of `where` that is not taken has no part in them."""
+    return _Values({**dict(fixed), **dict(zip(names, arrays))}).of(tree)
+
+
+@_value.defjvp
+def _value_jvp(tree: Any, names: tuple[str, ...], fixed: tuple, arrays: tuple, changes: tuple) -> tuple:
+    out = _value(tree, names, fixed, *arrays)
+    trees = [(_trees.derivative(tree, {name: 1.0}), change) for name, change in zip(names, changes)]
+    terms = [change * _value(by, names, fixed, *arrays) for by, change in trees if by != 0.0]
+    return out, jnp.broadcast_to(total(*terms), out.shape).astype(out.dtype) if terms else jnp.zeros_like(out)
+
+
 class _Operations(_edges.Operations):
     """The operations on the pattern of one call, for operands with as many dimensions as `like`."""
 
     exp = staticmethod(jnp.exp)
-    values = _Values
+
+    @staticmethod
+    def value(tree: Any, names: tuple[str, ...], arrays: tuple, fixed: dict[str, float]) -> Any:
+        return _value(tree, names, tuple(fixed.items()), *arrays)
 
     def __init__(self, form: Form, offsets: Any, columns: Any, like: Any):
         self.form, self.offsets, self.columns, self.rows, self.cols = form, offsets, columns, form.rows, form.cols
         self.lead = (1,) * (like.ndim - 2)
 
     def products(self, a: Any, b: Any) -> Any:
-        return _products_p.bind(self.offsets, self.columns, a, b, form=Form(SDDMM, self.rows, self.cols, MASK))
+        return _products_p.bind(self.offsets, self.columns, a, b, form=Form(SDDMM, self.rows, self.cols, MASK, math=self.form.math))
 
     def times(self, values: Any, b: Any, transpose: bool) -> Any:
         given = () if values is None else (values,)
-        return _times_p.bind(self.offsets, self.columns, b, *given, form=Form(SPMM, self.rows, self.cols, transpose=transpose))
+        return _times_p.bind(self.offsets, self.columns, b, *given, form=Form(SPMM, self.rows, self.cols, transpose=transpose, math=self.form.math))
 
     def softmax(self, values: Any, a: Any, b: Any, numbers: tuple) -> Any:
         edge, scale, slope, epsilon = numbers
@@ -288,7 +305,7 @@ def by_expression(form: Form, offsets: Any, columns: Any, given: Given, named: d
     operands = tuple(map(_wide, given.operands))
     on = _Operations(form, offsets, columns, operands[0])
     found = _edges.value(on, form.operation, _wide(given.values), operands, on.numbers, form.transpose, named)
-    return found.astype(given.operands[0].dtype)
+    return jnp.broadcast_to(found, _result(form, columns, given, given.lead)).astype(given.operands[0].dtype)
 
 
 # ------------------------------------------------------------------------------ the tangent of the result, linear in the operands' tangents

@@ -45,7 +45,8 @@ def _parsed(text: str) -> Any:
         operands = [*map(of, node.args)]
         return (node.func.id[1:], *operands, *[0.01] * (node.func.id == "_leaky_relu" and len(operands) == 1))  # the slope by default
 
-    return of(ast.parse(re.sub(r"(?:(?<![\w.])|(?<=[a-z]\.))(?=[A-Za-z_])", "_", text.strip()), mode="eval").body)
+    named = re.sub(r"(?:(?<![\w.])|(?<=[a-z]\.))(?=[A-Za-z_])", "_", re.sub(r"(?<![\w.])0+(?=\d)", "", text))
+    return of(ast.parse(f"({named})", mode="eval").body)  # in parentheses lines may end anywhere
 
 
 def expression(number: int) -> tuple[Any, dict[str, float]]:

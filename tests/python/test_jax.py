@@ -279,3 +279,17 @@ def test_expressions_that_are_refused():
         with pytest.raises(ValueError, match=words):
             tj.sddmm(offsets, columns, A, B, edge=edge, numbers=numbers)
     close(tj.sddmm(offsets, columns, A, B, edge=lambda x, cap: x * cap, numbers={"cap": 2.0}), 2 * tj.sddmm(offsets, columns, A, B))
+
+
+def test_expressions_of_batches_of_one_operand():
+    offsets, columns, _ = make()
+    A, B, D, values = operand(ROWS, INNER), operand(COLS, INNER, seed=2), operand(2, COLS, WIDTH, seed=3), operand(2, len(columns), seed=4)
+    x = tj.sddmm(offsets, columns, A, B)
+    close(tj.sddmm(offsets, columns, A, B, values, edge="x * 0 + (h + 1) * s"), values * jnp.asarray([[1.0], [2.0]]))
+    close(tj.sddmm(offsets, columns, A, B, values, edge="tanh(x)"), jnp.stack([jnp.tanh(x)] * 2))
+    close(tj.fused(offsets, columns, A, B, D, edge="x * 0 + h + 1"), jnp.stack([tj.spmm(offsets, columns, D[0]), 2 * tj.spmm(offsets, columns, D[1])]))
+
+    def first(A):
+        return jax.grad(lambda A: tj.sddmm(offsets, columns, A, B, edge="where(x > 0, sqrt(x), 0)").sum())(A)
+
+    assert jnp.isfinite(first(A)).all() and jnp.isfinite(jax.grad(lambda A: first(A).sum())(A)).all()

@@ -100,6 +100,13 @@ def test_a_sink_that_is_off_and_16_bits():
     near(found, torch.nan_to_num(torch.softmax(scores, -1)) @ v.half().double(), 2e-3)
 
 
+def test_a_number_of_each_query_head_with_shared_keys():
+    _, pattern = masked((7, 6))
+    q, k, v, t = torch.randn(4, 7, 8), torch.randn(2, 6, 8), torch.randn(2, 6, 5), torch.rand(4) + 0.5
+    found = tt.attention(q, k, v, pattern, enable_gqa=True, score="x * t", numbers={"t": t})
+    near(found, torch.stack([tt.attention(q[h], k[h // 2], v[h // 2], pattern, score="x * t", numbers={"t": float(t[h])}) for h in range(4)]), 1e-5)
+
+
 @pytest.mark.parametrize("more", [{}, {"dropout_p": 0.0, "return_lse": True}, {"bias": True}, {"sinks": True}])
 def test_scores_are_capped(more):
     mask, pattern = masked((7, 6))
@@ -119,6 +126,8 @@ def test_scores_are_capped(more):
         near(found[1], torch.logsumexp(scores, -1), 1e-12)
     for one, other in zip(torch.autograd.grad(out.square().sum(), x), torch.autograd.grad(wanted.square().sum(), x)):
         near(torch.nan_to_num(one), torch.nan_to_num(other), 1e-11)
+    cap = torch.tensor(0.7, dtype=torch.double, requires_grad=True)
+    assert torch.autograd.gradcheck(lambda cap: tt.attention(q, k, v, pattern, enable_gqa=True, softcap=cap), cap)
     with pytest.raises(tamis.ArgumentError, match="softcap = 0: expected a positive number"):
         tt.attention(q, k, v, pattern, enable_gqa=True, softcap=0)
 

@@ -119,7 +119,7 @@ def test_what_is_refused(device):
     def call(numbers, edge="x * row.b"):
         return tt.sddmm(pattern, A, B, edge=edge, numbers=numbers)
 
-    for numbers, edge, words in (({"row.b": b[:3]}, "x * row.b", r"row.b has shape \(3,\): expected \(7,\)"), ({"row.b": b.float()}, "x * row.b", "row.b.type = fp32"),
+    for numbers, edge, words in (({"row.b": b[:3]}, "x * row.b", r"row.b has shape \(3,\): expected \(7,\)"), ({"row.b": b.float()}, "x * row.b", "row.b is torch.float32: expected torch.float64"),
                                  ({"row.b": 2.0}, "x * row.b", "expected an array, one number for each row"), (None, "x * row.b", "have no 'row.b'"),
                                  ({"row.b": b}, "x", "reads no array of that name"), ({"row.b": b}, "x + softmax(row.b)", "softmax is the last step"),
                                  ({"t": b}, "x * t", r"t has shape \(7,\): expected one number")):
@@ -151,6 +151,53 @@ def test_derivatives_of_any_order_in_both_modes(text, device):
                                    torch.stack([call(values, *given[1:]), call(2 * values, *given[1:])]))
 
 
+@pytest.mark.parametrize("text", ["x * x * (h + 1) * s * w", "softmax(x * x * (h + 1) + s) "])
+@pytest.mark.parametrize("batched", range(4))
+def test_any_operand_alone_may_have_the_batch(batched, text, device):
+    pattern, _, _ = make(device)
+    rows, cols = pattern.shape
+    shapes = [(rows, WIDTH), (cols, WIDTH), (cols, 2), (pattern.nnz,)]
+    given = [drawn(*([2] * (place == batched)), *shape, device=device) for place, shape in enumerate(shapes)]
+    for named in ({}, {"w": drawn(2, device=device)}) if " w" in text else ({},):
+        numbers = {**({"w": 0.7} if " w" in text else {}), **named}
+
+        def call(*tensors, numbers=numbers, names=tuple(named)):
+            return tt.fused(pattern, *tensors[:4], edge=text, numbers={**numbers, **dict(zip(names, tensors[4:]))} or None)
+
+        operands = (*given, *named.values())
+        assert torch.autograd.gradcheck(call, operands)  # by the library
+        found = call(*operands)
+        weights = torch.linspace(-1, 1, found.numel(), dtype=found.dtype, device=device).reshape(found.shape)
+        want = torch.autograd.grad((found * weights).sum(), operands)
+        for one, other in zip(torch.autograd.grad((call(*operands) * weights).sum(), operands, create_graph=True), want):
+            torch.testing.assert_close(one, other)
+        changes = tuple(torch.cos(x.detach()) for x in operands)
+        out, change = torch.func.jvp(call, tuple(x.detach() for x in operands), changes)
+        torch.testing.assert_close(out, found.detach())
+        torch.testing.assert_close((change * weights).sum(), sum((x * y).sum() for x, y in zip(want, changes)))
+    if batched != 2:
+        A, B, _, values = given
+        samples = tt.sddmm(pattern, A, B, values, edge="x * x * (h + 1)")
+        assert samples.shape == ((2, pattern.nnz) if batched != 2 else (pattern.nnz,))
+        by = torch.autograd.grad(samples.pow(2).sum(), A, retain_graph=True)
+        torch.testing.assert_close(torch.autograd.grad(samples.pow(2).sum(), A, create_graph=True), by)
+
+
+def test_a_branch_that_is_not_taken(device):
+    """Its derivatives may be infinite, as a root's at 0; PyTorch's own would be NaN. And texts with lines and leading zeros."""
+    pattern, _, _ = make(device)
+    A, B, w = drawn(N, WIDTH, device=device), drawn(N + 2, WIDTH, device=device), drawn(N, device=device)
+    for numbers, text in (({"row.w": w}, "where(x > 0,\n sqrt(x), 0) * row.w"), (None, "where(x > 00, sqrt(x),\r\n 0)")):
+        def call(A, numbers=numbers, text=text):
+            return tt.sddmm(pattern, A, B, edge=text, numbers=numbers)
+
+        want, = torch.autograd.grad(call(A).sum(), A)
+        again, = torch.autograd.grad(call(A).sum(), A, create_graph=True)
+        torch.testing.assert_close(again, want)
+        torch.testing.assert_close(torch.func.grad(lambda A: call(A).sum())(A), want)
+        assert torch.isfinite(torch.autograd.grad(again.sum(), A)[0]).all() and torch.isfinite(want).all()
+
+
 @pytest.mark.parametrize("dynamic", [False, True])
 def test_compiled_in_one_graph(dynamic, device):
     pattern, _, _ = make(device)
@@ -166,6 +213,11 @@ def test_compiled_in_one_graph(dynamic, device):
     torch.testing.assert_close(found, want)
     for one, other in zip(torch.autograd.grad(found.pow(2).sum(), given), torch.autograd.grad(want.pow(2).sum(), given)):
         torch.testing.assert_close(one, other)
+    torch.compiler.reset()
+    causal, q = tt.Pattern.causal(N, device=device), torch.randn(2, N, WIDTH, device=device)
+    capped = torch.compile(lambda q, cap: tt.attention(q, q, q, causal, softcap=cap), backend="aot_eager", fullgraph=True, dynamic=dynamic)
+    for cap in (1.5, 0.5, 3.0):
+        torch.testing.assert_close(capped(q, cap), tt.attention(q, q, q, causal, softcap=cap))
 
 
 # --------------------------------------------------------------------------- scores of attention, and other examples

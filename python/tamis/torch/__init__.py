@@ -47,10 +47,15 @@ def _edge(edge: Any, numbers: Optional[Mapping[str, float]]) -> int:
     if callable(edge) and _direct.compiling():  # what it refers to may change after it was compiled
         raise NotImplementedError("edge is a function: compiled code takes the expression as a text")
     number = _EDGES.get(edge) if numbers is None else None
+    if number is None and numbers and _direct.compiling():  # which may take numbers as symbols, but texts as constants
+        texts = {name: x.hex() for name, x in numbers.items() if isinstance(x, float)}
+        return _number_of(edge, {name: x for name, x in numbers.items() if name not in texts}, texts)
     return _number_of(edge, numbers) if number is None else number
 
 
-def _number_of(edge: Any, numbers: Optional[Mapping[str, float]]) -> int:
+def _number_of(edge: Any, numbers: Optional[Mapping[str, float]], texts: Mapping[str, str] = {}) -> int:
+    if texts:
+        numbers = {**(numbers or {}), **{name: float.fromhex(text) for name, text in texts.items()}}
     return edge_number(text_of(edge) if callable(edge) else edge, numbers)
 
 
@@ -231,7 +236,7 @@ def attention(q: Tensor, k: Tensor, v: Tensor, pattern: _attention.Patterns, *, 
                                lambda *parts: attention(*parts[:4], bias=parts[4], enable_gqa=enable_gqa, **more))
     _check_tensors({"q": q, "k": k, "v": v}, bias=bias)
     _attention.check(q, k, v, bias, dropout_p, enable_gqa)
-    if enable_gqa and q.shape[-3] != k.shape[-3] and score is not None and _attention.reads_queries(score):  # rows of a group's queries are others
+    if enable_gqa and q.shape[-3] != k.shape[-3] and score is not None and _attention.reads_queries(score, numbers):  # rows of a group's queries are others
         k, v = (x.repeat_interleave(q.shape[-3] // k.shape[-3], -3) for x in (k, v))
     if enable_gqa and q.shape[-3] != k.shape[-3]:
         return _attention.grouped(q, k, v, pattern, bias, return_lse, lambda *parts: attention(*parts[:4], bias=parts[4], **more))

@@ -109,7 +109,7 @@ def capped(softcap: float, scale: float, bias: Optional[Tensor]) -> tuple[str, d
     """Return the expression of sampled products whose tangent keeps scores between -softcap and softcap, and its numbers."""
     if not 0 < softcap < math.inf:
         raise _errors.ArgumentError(f"softcap = {softcap}: expected a positive number, or None")
-    return f"tanh(x * a) * b{'' if bias is None else ' + s'}", {"a": scale / softcap, "b": float(softcap)}
+    return f"tanh(x * a) * b{'' if bias is None else ' + s'}", {"a": scale / softcap, "b": softcap if isinstance(softcap, Tensor) else float(softcap)}
 
 
 def check_score(score: Any, numbers: Any, softcap: Optional[float], several: bool, dimensions: int) -> None:
@@ -135,8 +135,10 @@ def _reads(text: str, name: str) -> bool:
     return re.search(rf"(?<![\w.]){name}(?![\w.])", text) is not None
 
 
-def reads_queries(score: Any) -> bool:
+def reads_queries(score: Any, numbers: Any) -> bool:
     """Return True if a score may depend on which query, or member of the batch, it is of."""
+    if any(isinstance(x, Tensor) and x.numel() > 1 for x in (numbers or {}).values()):
+        return True
     text = text_of(score, "score") if callable(score) else score
     return re.search(r"(?<![\w.])([ih]\b|(row|col|entry|head)\.)", text) is not None
 

@@ -14,6 +14,7 @@ from .. import _edges, _trees
 from .._edges import total
 from .._plan import is_expression
 from .._trees import derivative, expression
+from ._direct import transforms
 
 EXTREME = (c.TAMIS_REDUCE_MAX, c.TAMIS_REDUCE_MIN)
 SEGMENT_EXTREME = (c.TAMIS_SEGMENT_MAX, c.TAMIS_SEGMENT_MIN)
@@ -26,11 +27,48 @@ class Values(_trees.Values):
     chosen = staticmethod(torch.where)
 
 
+class _Tree(torch.autograd.Function):
+    """The value of a tree of tensors, which broadcast. Its derivatives are values of trees, so that a branch of `where` that is not taken has no part in them."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(tree: Any, names: tuple[str, ...], fixed: dict[str, float], *arrays: Tensor) -> Tensor:
+        found = Values({**fixed, **dict(zip(names, arrays))}).of(tree)
+        return found.clone() if any(found is x for x in arrays) else found
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple, output: Tensor) -> None:
+        ctx.tree, ctx.names, ctx.fixed, *arrays = inputs
+        ctx.save_for_backward(*arrays)
+        ctx.save_for_forward(*arrays)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        arrays, made = ctx.saved_tensors, []
+        for name, x, wants in zip(ctx.names, arrays, ctx.needs_input_grad[3:]):
+            by = _trees.derivative(ctx.tree, {name: 1.0}) if wants else 0.0
+            made.append(None if by == 0.0 else (grad * _Tree.apply(by, ctx.names, ctx.fixed, *arrays)).sum_to_size(x.shape))
+        return (None, None, None, *made)
+
+    @staticmethod
+    def jvp(ctx: Any, _: Any, __: Any, ___: Any, *changes: Any) -> Any:
+        arrays, found = ctx.saved_tensors, []
+        for name, change in zip(ctx.names, changes):
+            by = 0.0 if change is None else _trees.derivative(ctx.tree, {name: 1.0})
+            found += [] if by == 0.0 else [change * _Tree.apply(by, ctx.names, ctx.fixed, *arrays)]
+        return total(*found) if found else 0 * total(*arrays)
+
+
 class Operations(_edges.Operations):
     """The operations on one pattern, by `calls`, the registered operators."""
 
     exp = staticmethod(torch.exp)
-    values = Values
+
+    @staticmethod
+    def value(tree: Any, names: tuple[str, ...], arrays: tuple[Tensor, ...], fixed: dict[str, float]) -> Tensor:
+        """Return the value of a tree. Within torch.func its derivatives are by PyTorch's rules: the rules of operators cannot call functions of autograd there."""
+        return Values({**fixed, **dict(zip(names, arrays))}).of(tree) if transforms() else _Tree.apply(tree, names, fixed, *arrays)
 
     def __init__(self, calls: dict[str, Any], index: Tensor, columns: Tensor, rows: Any, cols: Any, coo: bool):
         self.calls, self.index, self.columns, self.rows, self.cols, self.coo = calls, index, columns, rows, cols, coo
@@ -65,6 +103,14 @@ class Operations(_edges.Operations):
         if not isinstance(this, Tensor) and not isinstance(otherwise, Tensor):
             this = torch.full_like(like, this)
         return torch.where(condition, this, otherwise)
+
+
+class Steps(Operations):
+    """The operations as a caller's own steps, which autograd records."""
+
+    @staticmethod
+    def value(tree: Any, names: tuple[str, ...], arrays: tuple[Tensor, ...], fixed: dict[str, float]) -> Tensor:
+        return _Tree.apply(tree, names, fixed, *arrays)  # type: ignore[no-any-return]
 
 
 def wide(x: Optional[Tensor]) -> Optional[Tensor]:

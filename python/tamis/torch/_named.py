@@ -23,7 +23,7 @@ from .._named import operands_of, shape_of
 from .._types import OPERANDS
 from .._views import column, dense, torch_view
 from . import _direct, _ops
-from ._formulas import Operations, wide
+from ._formulas import Steps, wide
 from ._held import pattern_of
 from ._ops import CALLS, _read
 from ._sampled import lead_of
@@ -47,6 +47,9 @@ def called(operation: int, pattern: Any, how: Settings, values: Optional[Tensor]
     ones = None if values is None else _flat(values, 1, lead)
     wide = torch.float64 if matrices[0].dtype == torch.float64 else torch.float32
     named = {name: array.to(matrices[0].device, wide) if array.dim() == 0 else array for name, array in named.items()}  # as PyTorch takes such numbers
+    for name, array in named.items():
+        if array.dtype not in (matrices[0].dtype, wide):
+            raise _errors.ArgumentError(f"{name} is {array.dtype}: expected {matrices[0].dtype}{'' if wide is matrices[0].dtype else f' or {wide}'}; convert it by {name}.to({wide})")
     arrays = [_array(name, array, lead, (rows, cols, pattern.nnz)) for name, array in named.items()]
     step = _Named(operation, pattern, how, tuple(named))
     if _direct.compiling() and not _transformed():
@@ -89,9 +92,9 @@ class _Named(Step):
 
     def plainly(self, *operands: Optional[Tensor]) -> Tensor:
         (values, *matrices), arrays, known = operands[:self.count], operands[self.count:], self.pattern
-        on = Operations(CALLS, *_read(known.index, known.columns, (known.rows, known.cols)), known.rows, known.cols, known.coo)
+        on = Steps(CALLS, *_read(known.index, known.columns, (known.rows, known.cols)), known.rows, known.cols, known.coo)
         found = value(on, self.operation, wide(values), tuple(map(wide, matrices)), self.how[:4], self.how.transpose, dict(zip(self.names, arrays)))
-        return found.to(matrices[0].dtype)  # type: ignore[no-any-return, union-attr]
+        return found.to(matrices[0].dtype).expand(*lead_of(*matrices, values), *found.shape[-1 if self.operation == c.TAMIS_OP_SDDMM else -2:])
 
     def _outer(self, known: Any) -> tuple:
         """Return what the registered operators take after tensors."""

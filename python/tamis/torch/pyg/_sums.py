@@ -173,7 +173,7 @@ class GatedGraphConv(_Layer):
         pattern = self._graph(edge_index, x, x, None, edge_weight, "edge_weight")
         if x.shape[-1] < self.out_channels:
             x = functional.pad(x, (0, self.out_channels - x.shape[-1]))
-        if edge_weight is None and x.dim() == 2 and _fused(x) and type(self.rnn) is nn.GRUCell and self.rnn.bias and self._reduce in ("sum", "mean") and not watched(self.rnn):
+        if edge_weight is None and x.dim() == 2 and len(self.weight) > 0 and _fused(x) and type(self.rnn) is nn.GRUCell and self.rnn.bias and self._reduce in ("sum", "mean") and not watched(self.rnn):
             return _Gated(self, pattern)(x, self.weight, *[getattr(self.rnn, name) for name in _OF_CELL])
         return self._by_steps(pattern, x, edge_weight, self.weight, self.rnn)
 
