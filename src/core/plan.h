@@ -69,7 +69,7 @@ void tamis_plan_release(tamis_plan *plan);
 tamis_status tamis_plan_make_part(tamis_device *device, const tamis_sparse *S, const tamis_part *part,
                                   const tamis_options *options, tamis_plan **plan);
 
-/* What executions run. A trial may end at any time: a report asks once. */
+/* The choice that executions follow. A trial may end at any time, so a report asks once. */
 static inline tamis_turns_state tamis_plan_now(const tamis_plan *plan) {
     return plan->turns ? tamis_turns_now(plan->turns) : (tamis_turns_state){&plan->choice, &plan->sizes, 0};
 }
