@@ -386,7 +386,7 @@ typedef struct tamis_plan_report {
     int64_t break_even_calls; /* executions after which the set-up is amortised, compared with the best algorithm
                                  without set-up */
     size_t workspace_bytes;   /* scratch memory of executions */
-    size_t prepared_bytes;    /* data that the algorithm prepared */
+    size_t prepared_bytes;    /* data that the algorithm prepared; during a trial, that both prepared */
     int declined;             /* number of algorithms that declined or lost */
     tamis_math math;          /* tf32 if the algorithm rounds its inputs to TF32, as permitted; else exact */
     tamis_chosen_by chosen_by;

@@ -376,7 +376,7 @@ tamis_status tamis_plan_run(const tamis_plan *plan, tamis_operation operation, c
     tamis_status status = TAMIS_OK;
     run r = {.plan = NULL};
     TRY(prepare_run(&r, plan, operation, views, execution));
-    status = plan->turns ? run_turn(&r) : run_all(&r);
+    status = plan->turns && !writes_nothing(&r) ? run_turn(&r) : run_all(&r);
     tamis_workspace_give_back(plan->device, &r.workspace);
     return status;
 }

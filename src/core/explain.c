@@ -8,9 +8,8 @@
 #include "select/rates.h"
 
 /* The number of calls after which the measured set-up pays off against the best algorithm without one; -1: never. */
-static int64_t break_even(const tamis_plan *plan) {
+static int64_t break_even(const tamis_plan *plan, const tamis_choice *choice) {
     /* unprepared_seconds is measured if this plan has measured */
-    const tamis_choice *const choice = tamis_plan_choice(plan);
     const bool measured = choice->chosen_by == TAMIS_CHOSEN_MEASURED;
     const double call = measured ? choice->measured_seconds : choice->prediction.call_seconds;
     const double gain = choice->unprepared_seconds - call;
@@ -39,11 +38,7 @@ static void add_measured(tamis_text_buffer *t, const tamis_choice *choice) {
     tamis_text_add(t, " a call\n");
 }
 
-/* Executions of a trial that are still to come. */
-static int trial_of(const tamis_plan *plan) { return plan->turns ? TAMIS_TURNS - tamis_turns_done(plan->turns) : 0; }
-
-static void add_trial(tamis_text_buffer *t, const tamis_plan *plan) {
-    const int left = trial_of(plan);
+static void add_trial(tamis_text_buffer *t, int left) {
     if (left > 0)
         tamis_text_add(t,
                        "trial        the next %d execution%s that run%s alone take turns between it and the second "
@@ -52,14 +47,13 @@ static void add_trial(tamis_text_buffer *t, const tamis_plan *plan) {
 }
 
 /* How sure a predicted choice is, by the records that the rates were fitted to; 0: not known. */
-static double sure_of(const tamis_plan *plan) {
-    const tamis_choice *const choice = tamis_plan_choice(plan);
+static double sure_of(const tamis_plan *plan, const tamis_choice *choice) {
     if (choice->chosen_by != TAMIS_CHOSEN_PREDICTED || choice->lead == 0) return 0;
     return plan->evidence.rates[plan->device->backend->rates->sure + tamis_lead_of(choice->lead)];
 }
 
-static void add_rates(tamis_text_buffer *t, const tamis_plan *plan) {
-    const double sure = sure_of(plan);
+static void add_rates(tamis_text_buffer *t, const tamis_plan *plan, const tamis_choice *choice) {
+    const double sure = sure_of(plan, choice);
     if (sure > 0)
         tamis_text_add(
             t,
@@ -83,8 +77,9 @@ tamis_status tamis_plan_explain(const tamis_plan *plan, char *out, size_t bytes,
     if (!out && bytes > 0) return tamis_fail(TAMIS_ERROR_ARGUMENT, "text = NULL, but bytes = %zu", bytes);
     const tamis_options *const o = &plan->options;
     const tamis_profile *const profile = &plan->evidence.profile;
-    const tamis_choice *const choice = tamis_plan_choice(plan);
-    const tamis_prepared_sizes *const sizes = tamis_plan_sizes(plan);
+    const tamis_turns_state now = tamis_plan_now(plan);
+    const tamis_choice *const choice = now.choice;
+    const tamis_prepared_sizes *const sizes = now.sizes;
     tamis_text_buffer t = {out, bytes, 0};
     tamis_text_add(&t, "operation    %s", tamis_operation_name(o->operation));
     if (o->operation != TAMIS_OP_SPMM)
@@ -107,12 +102,12 @@ tamis_status tamis_plan_explain(const tamis_plan *plan, char *out, size_t bytes,
                    sizes->math == TAMIS_MATH_TF32 ? ", inputs rounded to TF32" : "");
     tamis_text_add(&t, "why          %s\n", choice->reason);
     tamis_text_add(&t, "predicted    %.3g ms a call\n", choice->prediction.call_seconds * 1e3);
-    add_rates(&t, plan);
+    add_rates(&t, plan, choice);
     add_measured(&t, choice);
-    add_trial(&t, plan);
+    add_trial(&t, now.left);
     tamis_text_add(&t, "set-up       %.3g ms, and %.3g ms to check S; ", plan->setup_seconds * 1e3,
                    plan->check_seconds * 1e3);
-    const int64_t calls = break_even(plan);
+    const int64_t calls = break_even(plan, choice);
     if (!choice->algorithm->needs_preparation)
         tamis_text_add(&t, "nothing is prepared beyond the split between threads\n");
     else if (calls < 0)
@@ -143,8 +138,9 @@ tamis_status tamis_plan_describe(const tamis_plan *plan, tamis_plan_report *repo
     tamis_clear_error();
     if (!plan) return tamis_fail(TAMIS_ERROR_ARGUMENT, "plan = NULL: make one with tamis_plan_create");
     if (!report) return tamis_fail(TAMIS_ERROR_ARGUMENT, "report = NULL: expected an address for the result");
-    const tamis_choice *const choice = tamis_plan_choice(plan);
-    const tamis_prepared_sizes *const sizes = tamis_plan_sizes(plan);
+    const tamis_turns_state now = tamis_plan_now(plan);
+    const tamis_choice *const choice = now.choice;
+    const tamis_prepared_sizes *const sizes = now.sizes;
     *report = (tamis_plan_report){
         .algorithm = choice->algorithm->description.name,
         .reason = choice->reason,
@@ -154,7 +150,7 @@ tamis_status tamis_plan_describe(const tamis_plan *plan, tamis_plan_report *repo
         .check_seconds = plan->check_seconds,
         .setup_seconds = plan->setup_seconds,
         .predicted_seconds = choice->prediction.call_seconds,
-        .break_even_calls = break_even(plan),
+        .break_even_calls = break_even(plan, choice),
         .workspace_bytes = plan->workspace_bytes,
         .prepared_bytes = sizes->prepared_bytes,
         .declined = choice->declined_count,
@@ -163,9 +159,9 @@ tamis_status tamis_plan_describe(const tamis_plan *plan, tamis_plan_report *repo
         .measured_seconds = choice->measured_seconds,
         .measuring_seconds = choice->measuring_seconds,
         .candidates = choice->candidate_count,
-        .trial = trial_of(plan),
+        .trial = now.left,
         .lead = choice->lead,
-        .sure = sure_of(plan),
+        .sure = sure_of(plan, choice),
     };
     return TAMIS_OK;
 }
@@ -173,7 +169,7 @@ tamis_status tamis_plan_describe(const tamis_plan *plan, tamis_plan_report *repo
 tamis_status tamis_plan_declined(const tamis_plan *plan, int number, const char **algorithm, const char **reason) {
     tamis_clear_error();
     if (!plan) return tamis_fail(TAMIS_ERROR_ARGUMENT, "plan = NULL: make one with tamis_plan_create");
-    const tamis_choice *const choice = tamis_plan_choice(plan);
+    const tamis_choice *const choice = tamis_plan_now(plan).choice;
     if (number < 0 || number >= choice->declined_count)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "number = %d is not in 0 .. %d", number, choice->declined_count - 1);
     if (algorithm) *algorithm = choice->declined[number].algorithm->description.name;
@@ -185,7 +181,7 @@ tamis_status tamis_plan_candidate(const tamis_plan *plan, int number, const char
                                   double *measured_seconds) {
     tamis_clear_error();
     if (!plan) return tamis_fail(TAMIS_ERROR_ARGUMENT, "plan = NULL: make one with tamis_plan_create");
-    const tamis_choice *const choice = tamis_plan_choice(plan);
+    const tamis_choice *const choice = tamis_plan_now(plan).choice;
     if (number < 0 || number >= choice->candidate_count)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "number = %d is not in 0 .. %d", number, choice->candidate_count - 1);
     const tamis_candidate *const candidate = &choice->candidates[number];

@@ -263,7 +263,8 @@ static tamis_status make(tamis_plan *plan, const tamis_sparse *S, const tamis_op
     TRY(tamis_choose(device->backend, &plan->problem, plan->options.algorithm, once, &plan->choice));
     TRY(prepare(plan));
     device->backend->sizes(plan->prepared, &plan->sizes);
-    tamis_turns_make(&plan->problem, &plan->choice, &plan->prepared, &plan->sizes, &plan->turns);
+    if (plan->options.effort != TAMIS_EFFORT_MEASURE)
+        tamis_turns_make(&plan->problem, &plan->choice, &plan->prepared, &plan->sizes, &plan->turns);
     TRY(plan_staging(plan));
     TRY(take_workspace(plan));
     TRY(make_ready(plan));

@@ -69,12 +69,9 @@ void tamis_plan_release(tamis_plan *plan);
 tamis_status tamis_plan_make_part(tamis_device *device, const tamis_sparse *S, const tamis_part *part,
                                   const tamis_options *options, tamis_plan **plan);
 
-/* The algorithm that executions run, or after which a trial's predicted one. */
-static inline const tamis_choice *tamis_plan_choice(const tamis_plan *plan) {
-    return plan->turns ? tamis_turns_choice(plan->turns) : &plan->choice;
-}
-static inline const tamis_prepared_sizes *tamis_plan_sizes(const tamis_plan *plan) {
-    return plan->turns ? tamis_turns_sizes(plan->turns) : &plan->sizes;
+/* The choice that executions follow. A trial may end at any time, so a report asks once. */
+static inline tamis_turns_state tamis_plan_now(const tamis_plan *plan) {
+    return plan->turns ? tamis_turns_now(plan->turns) : (tamis_turns_state){&plan->choice, &plan->sizes, 0};
 }
 
 /* True if the operation has the softmax edge: SpMM has no edge. */

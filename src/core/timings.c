@@ -77,7 +77,7 @@ tamis_status tamis_timings_add(tamis_timings *timings, const char *label, const 
     if (!(seconds > 0 && isfinite(seconds)))
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "seconds = %g: expected the time of an execution", seconds);
     const bool on_host = plan->device->backend->location == TAMIS_HOST; /* GPUs compile meanwhile */
-    const tamis_timing timing = {.algorithm = tamis_plan_choice(plan)->algorithm,
+    const tamis_timing timing = {.algorithm = tamis_plan_now(plan).choice->algorithm,
                                  .seconds = seconds / (double)plan->problem.batch, /* predictions are a member's */
                                  .setup_seconds = on_host ? plan->setup_seconds : 0};
     if (plan->problem.edge_constants.text || plan->problem.nnz == 0) return TAMIS_OK; /* predictions know no texts */

@@ -210,7 +210,7 @@ static void measure(const tamis_cpu_variant *variant, const sizes *s, int thread
         if (m->bytes <= s->l3) warm(m, threads);
         m->task = GATHER;
         m->ahead = m->bytes > 4 * s->l2 ? AHEAD : 0;
-        ceilings->gather_bytes[i] = FLUSHES ? table : m->bytes;
+        ceilings->gather_bytes[i] = m->beyond ? table : m->bytes;
         ceilings->gather_gbs[many][i] = best_rate(m, threads, i < 2 ? 0.001 : 0.0025);
     }
 }

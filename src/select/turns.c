@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/c_locale.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "select/measure.h"
@@ -27,8 +28,13 @@
 static const struct {
     double near, gain;
     int64_t calls_least;
-    int spoiled_most; /* executions whose times overlap, after which the prediction stays */
-} rule = {.near = 1.05, .gain = 0.03, .calls_least = 8 * TAMIS_TURNS, .spoiled_most = 4 * TAMIS_TURNS};
+    int spoiled_most;    /* executions whose times overlap, after which the prediction stays */
+    size_t scratch_most; /* of the second, if it needs more than the first: bytes */
+} rule = {.near = 1.05,
+          .gain = 0.03,
+          .calls_least = 8 * TAMIS_TURNS,
+          .spoiled_most = 4 * TAMIS_TURNS,
+          .scratch_most = (size_t)64 << 20};
 
 enum { UNDECIDED = -1 };
 
@@ -36,7 +42,7 @@ struct tamis_turns {
     const tamis_problem *problem;
     tamis_choice choice; /* the one that was decided; not read before `winner` is set */
     tamis_prepared *at[2];
-    tamis_prepared_sizes sizes[2];
+    tamis_prepared_sizes sizes[2], both; /* both: as reported while both are held */
     const tamis_choice *predicted;
     double least[2];
     int spoiled;
@@ -57,6 +63,17 @@ static bool pays_off(const tamis_problem *p, const tamis_choice *choice) {
            second->prediction.setup_seconds <= rule.gain * (double)(calls - TAMIS_TURNS) * call;
 }
 
+/* Enlarges the first one's sizes to serve both; false if that would split batches, or take much memory. */
+static bool scratch_serves(tamis_prepared_sizes *sizes, const tamis_prepared_sizes *second, int64_t batch) {
+    tamis_prepared_sizes both = *sizes;
+    if (second->scratch_bytes > both.scratch_bytes) both.scratch_bytes = second->scratch_bytes;
+    both.own_scratch |= second->own_scratch;
+    if (both.scratch_bytes > sizes->scratch_bytes && both.scratch_bytes > rule.scratch_most) return false;
+    if (tamis_members_at_once(&both, batch) != tamis_members_at_once(sizes, batch)) return false;
+    *sizes = both;
+    return true;
+}
+
 void tamis_turns_make(const tamis_problem *problem, const tamis_choice *choice, tamis_prepared **prepared,
                       tamis_prepared_sizes *sizes, tamis_turns **turns) {
     tamis_turns *made = NULL;
@@ -68,14 +85,19 @@ void tamis_turns_make(const tamis_problem *problem, const tamis_choice *choice, 
         tamis_release(made);
         return;
     }
+    for (int i = 0; i < 2; i++) problem->backend->sizes(i ? made->at[1] : *prepared, &made->sizes[i]);
+    if (!scratch_serves(sizes, &made->sizes[1], problem->batch)) {
+        problem->backend->release(made->at[1]);
+        tamis_release(made);
+        return;
+    }
+    made->both = made->sizes[0];
+    made->both.prepared_bytes += made->sizes[1].prepared_bytes;
     made->problem = problem;
     made->predicted = choice;
     made->at[0] = *prepared;
     made->least[0] = made->least[1] = INFINITY;
     atomic_init(&made->winner, UNDECIDED);
-    for (int i = 0; i < 2; i++) problem->backend->sizes(made->at[i], &made->sizes[i]);
-    if (made->sizes[1].scratch_bytes > sizes->scratch_bytes) sizes->scratch_bytes = made->sizes[1].scratch_bytes;
-    sizes->own_scratch |= made->sizes[1].own_scratch;
     *prepared = NULL;
     *turns = made;
 }
@@ -94,12 +116,13 @@ static void decide(tamis_turns *t, bool known) {
     const int winner = known && t->least[1] * TAMIS_TIE < t->least[0];
     for (int i = 0; known && i < 2; i++) choice->candidates[i].measured_seconds = t->least[i];
     const size_t used = strlen(choice->reason);
+    const locale_t before = tamis_c_locale_enter(); /* as the other texts of the plan, whose making is over */
     if (known)
         tamis_choice_decide(choice, &choice->candidates[winner], "in the plan's first executions, which tried both");
     else
         snprintf(choice->reason + used, sizeof choice->reason - used,
                  "; executions ran side by side, so a trial of both found nothing");
-    atomic_store(&t->done, TAMIS_TURNS);
+    tamis_c_locale_leave(before);
     atomic_store(&t->winner, winner);
     if (atomic_load(&t->others) > 0) return;
     t->problem->backend->release(t->at[1 - winner]);
@@ -132,10 +155,10 @@ void tamis_turns_end(tamis_turns *t, const tamis_turn *turn, double seconds) {
     if (turn->overlaps) atomic_fetch_sub(&t->others, 1);
     if (!turn->counts) return;
     const int done = atomic_load(&t->done);
-    const bool alone = !atomic_load(&t->met) && seconds > 0;
-    if (!alone && ++t->spoiled == rule.spoiled_most) {
+    const bool alone = !atomic_load(&t->met);
+    if (seconds > 0 && !alone && ++t->spoiled == rule.spoiled_most) {
         decide(t, false);
-    } else if (alone) {
+    } else if (seconds > 0 && alone) {
         /* the first one in a row finds the caches as the other algorithm left them */
         if (done % TAMIS_TURN != 0) t->least[turn->place] = fmin(t->least[turn->place], seconds);
         if (done + 1 == TAMIS_TURNS)
@@ -146,12 +169,8 @@ void tamis_turns_end(tamis_turns *t, const tamis_turn *turn, double seconds) {
     atomic_store(&t->busy, false);
 }
 
-const tamis_choice *tamis_turns_choice(const tamis_turns *t) {
-    return atomic_load_explicit(&t->winner, memory_order_acquire) == UNDECIDED ? t->predicted : &t->choice;
+tamis_turns_state tamis_turns_now(const tamis_turns *t) {
+    const int winner = atomic_load_explicit(&t->winner, memory_order_acquire);
+    if (winner == UNDECIDED) return (tamis_turns_state){t->predicted, &t->both, TAMIS_TURNS - atomic_load(&t->done)};
+    return (tamis_turns_state){&t->choice, &t->sizes[winner], 0};
 }
-
-const tamis_prepared_sizes *tamis_turns_sizes(const tamis_turns *t) {
-    return &t->sizes[atomic_load_explicit(&t->winner, memory_order_acquire) == 1];
-}
-
-int tamis_turns_done(const tamis_turns *t) { return atomic_load(&t->done); }

@@ -22,20 +22,26 @@ typedef struct tamis_turn {
 
 /*
  * Begins a trial if it is predicted to pay off; otherwise *turns is NULL. It prepares the second algorithm, and takes
- * over the first one, which is `prepared` and the choice's. `sizes`: of the first one; grow to serve both. The problem
+ * over the first one, which is `prepared` and the choice's. `sizes`: of the first one; grow to serve both, but no trial
+ * begins if scratch would grow much, or fewer members of a batch would run at once. The problem
  * and the choice must outlive it.
  */
 void tamis_turns_make(const tamis_problem *problem, const tamis_choice *choice, tamis_prepared **prepared,
                       tamis_prepared_sizes *sizes, tamis_turns **turns);
 void tamis_turns_free(tamis_turns *turns);
 
-/* Any number of threads may execute at the same time; times count only if they did not. seconds: 0 after an error. */
+/* Any number of threads may execute at the same time; times count only if they did not. seconds: 0 after an error,
+   which counts for nothing. */
 tamis_turn tamis_turns_begin(tamis_turns *turns);
 void tamis_turns_end(tamis_turns *turns, const tamis_turn *turn, double seconds);
 
-/* The choice of today and its sizes, and the executions that have counted; TAMIS_TURNS: the trial has ended. */
-const tamis_choice *tamis_turns_choice(const tamis_turns *turns);
-const tamis_prepared_sizes *tamis_turns_sizes(const tamis_turns *turns);
-int tamis_turns_done(const tamis_turns *turns);
+/* A plan's state at one moment. */
+typedef struct tamis_turns_state {
+    const tamis_choice *choice;        /* the one in force: during a trial, the predicted one */
+    const tamis_prepared_sizes *sizes; /* its own, but prepared_bytes of both during a trial */
+    int left;                          /* executions of a trial that are to come; 0: it has ended, or there is none */
+} tamis_turns_state;
+
+tamis_turns_state tamis_turns_now(const tamis_turns *turns);
 
 #endif

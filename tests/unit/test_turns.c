@@ -11,6 +11,7 @@
 #include "cpu/rates.h"
 #include "measured_case.h"
 #include "select/rates.h"
+#include "support/decimal_comma.h"
 #include "support/mirror.h"
 
 /* Makes the runs of cpu-panels `times` as slow. */
@@ -55,13 +56,13 @@ typedef struct tried {
 } tried;
 
 /* From the fastest to the slowest, cpu-panels comes by a rate at which it is as fast as the best of the others. */
-static tried find(tamis_operation operation) {
-    problem_options given = usual();
+static tried find_for(tamis_operation operation, problem_options given, const char *text) {
     given.shape = SHAPE_SHARE; /* rows have columns in common */
     given.share = 0.5;
     tried t = {.p = make_problem(given)};
     double fast = 1e-3, slow = 1e3;
     t.o = trying(operation, &t.p);
+    if (text) t.o.edge = TAMIS_EDGE_TEXT, t.o.edge_text = text;
     for (int i = 0; i < 60; i++) {
         tamis_plan_report report;
         slow_panels(sqrt(fast * slow));
@@ -78,6 +79,8 @@ static tried find(tamis_operation operation) {
     fail_msg("no rate makes two algorithms equal");
     return t;
 }
+
+static tried find(tamis_operation operation) { return find_for(operation, usual(), NULL); }
 
 static void leave(tried *t) {
     tamis_plan_destroy(t->plan);
@@ -146,7 +149,26 @@ TEST_ROW(the_faster_one_stays, "on_the_cpu", .setup_func = one_thread) {
     }
 }
 
-/* What fails or runs beside others does not count; if nothing counts, the prediction stays. */
+/* The texts that a trial leaves have decimal points, whatever the locale of the execution that decides. */
+TEST_ROW(decides_in_the_c_locale, "on_the_cpu", .setup_func = one_thread) {
+    tried t = find(TAMIS_OP_SPMM);
+    if (!set_decimal_comma()) {
+        leave(&t);
+        skip_because("no locale with a decimal comma is installed");
+    }
+    for (int i = 0; i < TAMIS_TURNS; i++) take_turn(t.plan, 1.5e-3, 1.25e-3);
+    setlocale(LC_ALL, "C");
+    const tamis_plan_report report = report_of(t.plan);
+    assert_non_null(strstr(report.reason, " 1.25 ms a call"));
+    for (int i = 0; i < report.declined; i++) {
+        const char *name, *reason;
+        works(tamis_plan_declined(t.plan, i, &name, &reason));
+        if (strcmp(name, name_of(t.plan, 0)) == 0) assert_non_null(strstr(reason, "measured 1.5 ms a call"));
+    }
+    leave(&t);
+}
+
+/* Errors do not count, nor do executions beside others; if there are only such, the prediction stays. */
 TEST_ROW(disturbed_executions, "on_the_cpu", .setup_func = one_thread) {
     tried t = find(TAMIS_OP_SDDMM);
     take_turn(t.plan, 0, 0);
@@ -165,9 +187,15 @@ TEST_ROW(disturbed_executions, "on_the_cpu", .setup_func = one_thread) {
 
     t = find(TAMIS_OP_SDDMM);
     for (int i = 0; i < 4 * TAMIS_TURNS; i++) take_turn(t.plan, 0, 0);
+    for (int i = 0; i < 4 * TAMIS_TURNS; i++) {
+        assert_int_equal(report_of(t.plan).trial, TAMIS_TURNS);
+        const tamis_turn counted = tamis_turns_begin(t.plan->turns), other = tamis_turns_begin(t.plan->turns);
+        tamis_turns_end(t.plan->turns, &other, 1);
+        tamis_turns_end(t.plan->turns, &counted, 1);
+    }
     const tamis_plan_report report = report_of(t.plan);
     assert_true(report.trial == 0 && report.chosen_by == TAMIS_CHOSEN_PREDICTED);
-    assert_non_null(strstr(report.reason, "found nothing"));
+    assert_non_null(strstr(report.reason, "; executions ran side by side, so a trial of both found nothing"));
     leave(&t);
 }
 
@@ -204,6 +232,24 @@ TEST_ROW(no_trial, "on_the_cpu", .setup_func = one_thread) {
         assert_int_equal(report.trial, i == 5 ? TAMIS_TURNS : 0);
     }
     leave(&t);
+
+    /* a text with arrays is not measured when the plan is made */
+    t = find_for(TAMIS_OP_SDDMM, usual(), "x * row.r");
+    tamis_plan_report report;
+    t.o.effort = TAMIS_EFFORT_MEASURE;
+    OWN(tamis_plan) *const plan = make_plan(&t.p.S, &t.o, &report);
+    assert_true(report.trial == 0 && report.chosen_by == TAMIS_CHOSEN_PREDICTED);
+    leave(&t);
+}
+
+/* An execution without outputs has no time. */
+TEST_ROW(nothing_to_write, "on_the_cpu", .setup_func = one_thread) {
+    problem_options given = usual();
+    given.width = 0;
+    tried t = find_for(TAMIS_OP_FUSED, given, NULL);
+    for (int i = 0; i < 3; i++) works(mirror_plan(&t.m, t.plan, NULL));
+    assert_int_equal(report_of(t.plan).trial, TAMIS_TURNS);
+    leave(&t);
 }
 
 /* The same two algorithms, with a set-up of the second one that a trial does not earn back, or that it does. */
@@ -222,6 +268,49 @@ TEST_ROW(a_costly_set_up, "on_the_cpu", .setup_func = one_thread) {
         assert_int_equal(turns != NULL, i == 0);
         assert_int_equal(prepared == NULL, i == 0);
         if (prepared) t.plan->problem.backend->release(prepared);
+        tamis_turns_free(turns);
+    }
+    leave(&t);
+}
+
+static tamis_prepared_sizes claimed; /* of each algorithm */
+static void claim(const tamis_prepared *prepared, tamis_prepared_sizes *sizes) {
+    (void)prepared;
+    *sizes = claimed;
+}
+
+/* The second algorithm may need more scratch than the first, but it neither takes much nor splits a batch. Memory that
+   both prepared is reported until one of them stays. */
+TEST_ROW(scratch_of_the_second, "on_the_cpu", .setup_func = one_thread) {
+    const struct {
+        size_t first, second;
+        int64_t batch;
+        bool own, tries;
+    } cases[] = {{0, 64 << 20, 1, false, true},        {0, (64 << 20) + 1, 1, false, false},
+                 {80 << 20, 80 << 20, 1, true, true},  {64, 16 << 20, 4, true, true},
+                 {64, (16 << 20) + 1, 4, true, false}, {64, (16 << 20) + 1, 4, false, true}};
+    tried t = find(TAMIS_OP_SPMM);
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        tamis_problem p = t.plan->problem;
+        tamis_backend backend = *p.backend;
+        tamis_prepared *prepared = NULL;
+        tamis_prepared_sizes sizes = {.scratch_bytes = cases[c].first, .own_scratch = cases[c].own};
+        tamis_turns *turns = NULL;
+        backend.sizes = claim;
+        claimed = (tamis_prepared_sizes){
+            .scratch_bytes = cases[c].second, .own_scratch = cases[c].own, .prepared_bytes = 100};
+        p.backend = &backend;
+        p.batch = cases[c].batch;
+        works(backend.prepare(t.plan->choice.algorithm, &p, &prepared));
+        tamis_turns_make(&p, &t.plan->choice, &prepared, &sizes, &turns);
+        if ((turns != NULL) != cases[c].tries) fail_msg("case %zu", c);
+        assert_int_equal(sizes.scratch_bytes, cases[c].tries ? cases[c].second : cases[c].first);
+        for (int i = 0; turns && i <= TAMIS_TURNS; i++) {
+            assert_int_equal(tamis_turns_now(turns).sizes->prepared_bytes, i < TAMIS_TURNS ? 200 : 100);
+            const tamis_turn turn = tamis_turns_begin(turns);
+            tamis_turns_end(turns, &turn, 1);
+        }
+        if (prepared) backend.release(prepared);
         tamis_turns_free(turns);
     }
     leave(&t);
