@@ -131,32 +131,43 @@ class NNConv(_Layer):
         if edge_attr is None:
             raise _errors.ArgumentError("edge_attr is None: expected what the edges have")
         pattern = self._graph(edge_index, source, target, size, edge_attr)
-        lead = self._lead(source, None)
-        out = outward(self._of_matrices(pattern, inward(source, lead), edge_attr), lead)
-        if self.root_weight and target is not None:
-            out = out + self.lin(target)
-        return out if self.bias is None else out + self.bias
+        lead, added = self._lead(source, None), self._added(target)
+        if source.dim() == 2:
+            return self._of_matrices(pattern, source, edge_attr, added)
+        out = outward(self._of_matrices(pattern, inward(source, lead), edge_attr, None), lead)
+        return out if added is None else out + added
 
-    def _of_matrices(self, pattern: Pattern, x: Tensor, edge_attr: Tensor) -> Tensor:
-        """Return the reductions for x (nodes, channels) or (nodes, members, channels)."""
+    def _added(self, target: Optional[Tensor]) -> Optional[Tensor]:
+        """Return what is added to the reductions: the root's part and the bias."""
+        if not self.root_weight or target is None:
+            return self.bias
+        if is_plain(self.lin):
+            return functional.linear(target, self.lin.weight, self.bias)
+        return self.lin(target) if self.bias is None else self.lin(target) + self.bias
+
+    def _of_matrices(self, pattern: Pattern, x: Tensor, edge_attr: Tensor, added: Optional[Tensor]) -> Tensor:
+        """Return the reductions for x (nodes, channels) or (nodes, members, channels), with what is added."""
         steps, channels, width = steps_of(self.nn), x.shape[-1], self.out_channels
         last = steps[-1] if steps and is_plain(steps[-1]) and steps[-1].weight.shape[0] == channels * width else None
         if last is None or self._reduce not in ("sum", "mean") or pattern.rows * last.weight.shape[1] > pattern.nnz * width:
             matrices = self.nn(edge_attr).view(-1, channels, width)
             vectors = torch.einsum("e...i,eio->e...o", of_sources(pattern, x), matrices)
-            return message(pattern, "copy_e", None, vectors, self._reduce)
+            out = message(pattern, "copy_e", None, vectors, self._reduce)
+            return out if added is None else out + added
         hidden = edge_attr
         for step in steps[:-1]:
             hidden = step(hidden)
         sums = spmm(pattern, x.flatten(1), hidden.t().contiguous())  # (hidden, rows, members * channels)
-        sums, weight = sums.view(*sums.shape[:2], *x.shape[1:]).movedim(0, -2), last.weight.view(channels, width, -1).permute(2, 0, 1)
+        sums = sums.view(*sums.shape[:2], *x.shape[1:]).movedim(0, -2).flatten(-2)
+        weight = last.weight.view(channels, width, -1).permute(2, 0, 1).flatten(0, 1)
+        mean = self._reduce == "mean"
+        out = sums @ weight if added is None or mean else torch.addmm(added, sums, weight)
         if last.bias is not None:  # the weight of one more feature, which is 1
-            sums = torch.cat([sums, message(pattern, "copy_u", x).unsqueeze(-2).to(sums.dtype)], -2)
-            weight = torch.cat([weight, last.bias.view(1, channels, width)])
-        out = sums.flatten(-2) @ weight.flatten(0, 1)  # what tensordot does, in the type of autocast
-        if self._reduce == "mean":
+            ones, more = message(pattern, "copy_u", x), last.bias.view(channels, width)
+            out = torch.addmm(out, ones, more) if x.dim() == 2 else out + ones @ more
+        if mean:
             out = out / counts(pattern, out.dtype).clamp(min=1).view(-1, *(1,) * (out.dim() - 1))
-        return out
+        return out if added is None or not mean else out + added
 
 
 ECConv = NNConv
