@@ -93,6 +93,18 @@ TEST(a_profile_serves_another_machine) {
     tamis_timing_list_clear(&list);
 }
 
+/* Timings of matrices and types that the fit had none of: fp64, fp16, other sizes. */
+TEST(a_profile_serves_other_matrices) {
+    tamis_timing_list list = {.backend = &tamis_cuda_backend, .device = &h200};
+    read_records("nvidia-h200/unseen", 1, &list);
+    const tamis_regret regret = tamis_rates_judge(&list, built_in(tamis_cuda_backend.rates, "NVIDIA H200"));
+    const double near = (double)regret.near / (double)regret.cases;
+    print_message("%lld cases, %.4f, %.3f, %.2f at most\n", (long long)regret.cases, mean_of(regret), near,
+                  regret.most);
+    assert_true(regret.cases >= 250 && mean_of(regret) <= 1.03 && near >= 0.91 && regret.most < 1.6);
+    tamis_timing_list_clear(&list);
+}
+
 TEST(profiles_are_found_again) {
     for (size_t i = 0; i < sizeof profiles / sizeof profiles[0]; i++) {
         const tamis_rate_table *const table = profiles[i].backend->rates;
