@@ -47,16 +47,11 @@ def _edge(edge: Any, numbers: Optional[Mapping[str, float]]) -> int:
     if callable(edge) and _direct.compiling():  # what it refers to may change after it was compiled
         raise NotImplementedError("edge is a function: compiled code takes the expression as a text")
     number = _EDGES.get(edge) if numbers is None else None
-    if number is None and numbers and _direct.compiling():  # which may take numbers as symbols, but texts as constants
-        texts = {name: x.hex() for name, x in numbers.items() if isinstance(x, float)}
-        return _number_of(edge, {name: x for name, x in numbers.items() if name not in texts}, texts)
-    return _number_of(edge, numbers) if number is None else number
+    return _number_of(edge, *_direct.as_constants(numbers)) if number is None else number
 
 
 def _number_of(edge: Any, numbers: Optional[Mapping[str, float]], texts: Mapping[str, str] = {}) -> int:
-    if texts:
-        numbers = {**(numbers or {}), **{name: float.fromhex(text) for name, text in texts.items()}}
-    return edge_number(text_of(edge) if callable(edge) else edge, numbers)
+    return edge_number(text_of(edge) if callable(edge) else edge, _direct.from_constants(numbers, texts))
 
 
 # as torch.compiler.assume_constant_result does, which imports torch._dynamo: compiled code has the number as a constant

@@ -103,6 +103,17 @@ def forward_mode() -> bool:
                                                for level in torch._C._functorch.get_interpreter_stack() or ())
 
 
+def as_constants(numbers: Any) -> tuple[Any, dict[str, str]]:
+    """Return an expression's numbers, and where a compiler runs its floats as hexadecimal text, for it may take numbers as symbols, but texts as constants."""
+    texts = {name: x.hex() for name, x in numbers.items() if isinstance(x, float)} if numbers and compiling() else {}
+    return ({name: x for name, x in numbers.items() if name not in texts} if texts else numbers), texts
+
+
+def from_constants(numbers: Any, texts: Any) -> Any:
+    """Return the numbers that `as_constants` took apart."""
+    return {**(numbers or {}), **{name: float.fromhex(text) for name, text in texts.items()}} if texts else numbers
+
+
 def again() -> bool:
     """Return True if a gradient may be differentiated: with create_graph=True, within torch.func, or in forward mode."""
     return torch.is_grad_enabled() or forward_mode()

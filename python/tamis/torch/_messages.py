@@ -381,11 +381,9 @@ def _edges(e: Tensor, x: Optional[Tensor], nnz: Any, name: str = "x", direct: in
     raise _errors.ArgumentError(f"e has shape {tuple(e.shape)}: expected ({nnz},){heads} or {(nnz, *x.shape[1:])}, since {name} has shape {tuple(x.shape)}")
 
 
-def _operation(op: str, numbers: Optional[Mapping[str, float]], texts: Optional[Mapping[str, str]] = None) -> tuple[int, tuple[bool, bool, bool]]:
-    """Return the number of an operation, or one that stands for an expression and its numbers, and whether it reads x, e and v. texts: numbers as hexadecimal text, which is
-    constant for a compiler that takes numbers as symbols."""
-    if texts is not None and numbers is not None:
-        numbers = {**numbers, **{name: float.fromhex(text) for name, text in texts.items()}}
+def _operation(op: str, numbers: Optional[Mapping[str, float]], texts: Mapping[str, str] = {}) -> tuple[int, tuple[bool, bool, bool]]:
+    """Return the number of an operation, or one that stands for an expression and its numbers, and whether it reads x, e and v. numbers, texts: by _direct.as_constants."""
+    numbers = _direct.from_constants(numbers, texts)
     number = OPS.get(op) if isinstance(op, str) else None
     if number is not None and numbers is None:
         return number, (op != "copy_e", op != "copy_u", False)
@@ -436,9 +434,7 @@ def message(pattern: PatternLike, op: str, x: Optional[Tensor], e: Optional[Tens
         found = MESSAGE.as_before(pattern, what, (x, e, v))
         if found is not None:
             return found
-    texts = {name: x.hex() for name, x in numbers.items() if isinstance(x, float)} if numbers and compiling() else None
-    others = {name: x for name, x in numbers.items() if name not in texts} if numbers and texts else numbers
-    (number, reads), how = _operation(op, others, texts), _number("reduce", reduce, REDUCES)
+    (number, reads), how = _operation(op, *_direct.as_constants(numbers)), _number("reduce", reduce, REDUCES)
     if not need:
         x, e, v = _direct.cast(x, e, v)
     pattern = _check(pattern, x=x, e=e, v=v)
