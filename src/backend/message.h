@@ -18,6 +18,7 @@ typedef struct tamis_message_order {
     tamis_index_type offset_type, column_type;
     const void *offsets, *columns;
     const int64_t *entries; /* NULL: identity */
+    bool over_entries;      /* TAMIS_PASS_ENTRIES may use it */
     void *plan;             /* the backend's own data about it; NULL: none */
 } tamis_message_order;
 

@@ -21,7 +21,8 @@ static tamis_message_order order_of(const tamis_sparse *S, bool transpose, const
                                  .column_type = S->index_type,
                                  .offsets = order->offsets,
                                  .columns = order->columns,
-                                 .entries = order->permutation};
+                                 .entries = order->permutation,
+                                 .over_entries = !transpose};
 }
 
 static tamis_status prepare(const tamis_device *device, void *stream, tamis_message_order *order) {
