@@ -12,9 +12,9 @@ pytest.importorskip("torch_geometric", reason="PyTorch Geometric is not installe
 
 import tamis.torch as tt  # noqa: E402
 from tamis.torch import _ops, pyg  # noqa: E402
-from tamis.torch.pyg import _spectral, _sums  # noqa: E402
+from tamis.torch.pyg import _edge_networks, _spectral, _sums  # noqa: E402
 
-from pyg_pairs import EDGES, FEATURES, IN, NODES, OUT, RELATIONS, compared, graph, operand, pair, small  # noqa: E402
+from pyg_pairs import EDGES, FEATURES, IN, NODES, OUT, RELATIONS, TARGETS, compared, graph, operand, pair, small  # noqa: E402
 
 if not _ops.REGISTERED:
     pytest.skip("message passing needs PyTorch 2.4", allow_module_level=True)
@@ -125,25 +125,31 @@ def test_means_of_a_large_node_within_a_compiler():
         assert found.dtype == dtype and found.flatten().tolist() == [3.0, 0.0]
 
 
-@pytest.mark.parametrize("name", ["PNAConv", "APPNP"])
-def test_second_derivatives_of_steps(name):
+def stepped(name, edges=True):
+    """Both layers of a kind that is one step of autograd, and its inputs."""
+    deg, network = torch.tensor([1, 2, 5, 3]), small(FEATURES, IN * OUT)
+    arguments = {"PNAConv": (IN, OUT, ["sum", "mean", "min", "max", "var", "std", "std"], ["identity", "attenuation"], deg), "APPNP": (3, 0.2), "NNConv": (IN, OUT, network),
+                 "NNConv mean": (IN, OUT, network, "mean")}[name]
+    more = {"edge_dim": FEATURES} if name == "PNAConv" and edges else {}
+    return pair(name.split()[0], *arguments, **more), [operand(NODES, IN), graph(), *([operand(EDGES, FEATURES)] if name != "APPNP" and edges else [])]
+
+
+@pytest.mark.parametrize("name, edges", [("PNAConv", False), ("PNAConv", True), ("APPNP", False), ("NNConv", True), ("NNConv mean", True)])
+def test_second_derivatives_of_steps(name, edges):
     """Layers whose inner operations autograd does not record are recorded where somebody differentiates their gradient, one by one or many at once."""
-    deg = torch.tensor([1, 2, 5, 3])
-    arguments = {"PNAConv": (IN, OUT, ["sum", "mean", "min", "max", "var", "std", "std"], ["identity", "attenuation"], deg), "APPNP": (3, 0.2)}[name]
-    ours, theirs = pair(name, *arguments)
-    ends, x = graph(), operand(NODES, IN)
+    (ours, theirs), (x, *rest) = stepped(name, edges)
     found = []
     for layer in (ours, theirs):
-        out = layer(x, ends)
+        out = layer(x, *rest)
         first, = torch.autograd.grad(out.square().sum(), x, create_graph=True)
-        found.append((first, *torch.autograd.grad(first.square().sum(), [x, *layer.parameters()], allow_unused=True)))
+        found.append((first, *torch.autograd.grad(first.square().sum(), [x, *rest[1:], *layer.parameters()], allow_unused=True)))
     torch.testing.assert_close(*([one for one in each if one is not None] for each in found))
-    out = ours(x, ends)
+    out = ours(x, *rest)
     weights = torch.randn(3, *out.shape, dtype=out.dtype)
     many, = torch.autograd.grad(out, x, weights, is_grads_batched=True)
-    torch.testing.assert_close(many, torch.stack([torch.autograd.grad(ours(x, ends), x, one)[0] for one in weights]))
-    tangent = torch.func.jvp(lambda x: ours(x, ends), (x.detach(),), (torch.ones_like(x),))[1]
-    torch.testing.assert_close(tangent, torch.autograd.functional.jvp(lambda x: theirs(x, ends), x.detach(), torch.ones_like(x))[1])
+    torch.testing.assert_close(many, torch.stack([torch.autograd.grad(ours(x, *rest), x, one)[0] for one in weights]))
+    tangent = torch.func.jvp(lambda x: ours(x, *rest), (x.detach(),), (torch.ones_like(x),))[1]
+    torch.testing.assert_close(tangent, torch.autograd.functional.jvp(lambda x: theirs(x, *rest), x.detach(), torch.ones_like(x))[1])
 
 
 @pytest.mark.parametrize("conv,options", [("GENConv", {"t": 0.7}), ("GENConv", {"t": -2.0}), ("GENConv", {"aggr": ["std", "max"]}), ("EdgeConv", {}), ("PNAConv", {})])
@@ -178,11 +184,32 @@ def test_gradients_that_are_wanted(wanted, of_edges):
     compared(layers, *given)
 
 
+@pytest.mark.parametrize("wanted", [["x"], ["nn.0.weight"], ["nn.2.bias"], ["lin.weight"], ["bias", "nn.2.weight"], ["edge_attr"], ["target"], ["x", "target"]])
+@pytest.mark.parametrize("more", [{}, {"aggr": "mean"}, {"root_weight": False}, {"bias": False}])
+def test_gradients_that_are_wanted_of_networks(monkeypatch, wanted, more):
+    """The same of NNConv, also with targets that are no sources."""
+    calls, run = [], _edge_networks._OfFeatures.run
+    monkeypatch.setattr(_edge_networks._OfFeatures, "run", lambda *given: calls.append(0) or run(*given))
+    if {"root_weight": {"lin.weight", "target"}, "bias": {"bias"}}.get(next((name for name in more if more[name] is False), ""), set()) & set(wanted):
+        pytest.skip("the layer has none")
+    layers = pair("NNConv", IN, OUT, small(FEATURES, IN * OUT), **more)
+    for layer in layers:
+        for name, parameter in layer.named_parameters():
+            parameter.requires_grad_(name in wanted)
+    x, target, e = ([operand(*shape).detach().requires_grad_(name in wanted) for name, shape in (("x", (NODES, IN)), ("target", (TARGETS, IN)), ("edge_attr", (EDGES, FEATURES)))])
+    compared(layers, (x, target), graph(NODES, TARGETS), e)
+    compared(layers, (x, None), graph(NODES, TARGETS), e, size=(NODES, TARGETS), gradients=not {"target", "lin.weight"} & set(wanted))
+    if wanted != ["target"]:
+        compared(layers, x, graph(), e)
+    assert calls
+
+
 def test_steps_without_nodes_or_edges():
-    for layer in (pyg.PNAConv(IN, OUT, ["mean", "max", "std"], ["identity", "linear"], torch.ones(4)), pyg.GENConv(IN, OUT, norm=None), pyg.GatedGraphConv(IN, 2)):
+    for layer, *rest in ((pyg.PNAConv(IN, OUT, ["mean", "max", "std"], ["identity", "linear"], torch.ones(4)),), (pyg.GENConv(IN, OUT, norm=None),), (pyg.GatedGraphConv(IN, 2),),
+                         (pyg.APPNP(2, 0.1),), (pyg.NNConv(IN, OUT, small(FEATURES, IN * OUT)), torch.empty(0, FEATURES))):
         for nodes in (0, 3):
             x = torch.randn(nodes, IN, requires_grad=True)
-            found = torch.autograd.grad(layer(x, torch.empty(2, 0, dtype=torch.int64)).sum(), [x, *layer.parameters()])
+            found = torch.autograd.grad(layer(x, torch.empty(2, 0, dtype=torch.int64), *rest).sum(), [x, *layer.parameters()])
             assert all(one.isfinite().all() for one in found) and found[0].shape == x.shape
 
 
