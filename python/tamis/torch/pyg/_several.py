@@ -133,14 +133,14 @@ class Aggregations:
         du = de = dv = None
         if wanted[2] or wanted[0]:
             of_edges = bool(wanted[2])
-            each = grad.new_empty(known.nnz if of_edges else known.shape[1], len(passes), passes[0][0].shape[1])
+            each = grad.new_empty(len(passes), known.nnz if of_edges else known.shape[1], passes[0][0].shape[1])
             room(each)
-            for place_of_it, own in zip(each.unbind(1), passes):
+            for place_of_it, own in zip(each.unbind(0), passes):
                 gradient_into(known, place_of_it, *own, wanted=(not of_edges, of_edges, False))
             if of_edges:
-                de = each.sum(1)
+                de = each.sum(0)
             else:
-                du = torch.sum(each, 1, out=into[0])
+                du = torch.sum(each, 0, out=into[0])
         if de is not None and wanted[0]:  # each edge adds its gradient to its source
             du = de.new_empty(known.shape[1], de.shape[1]) if into[0] is None else into[0]
             EDGE_OP.back_into(known, de, (None, None), (c.TAMIS_PAIR_ADD, 1, de.shape[1]), [False, True], du)
