@@ -136,7 +136,7 @@ class Aggregations:
             each = grad.new_empty(len(passes), known.nnz if of_edges else known.shape[1], passes[0][0].shape[1])
             room(each)
             for place_of_it, own in zip(each.unbind(0), passes):
-                gradient_into(known, place_of_it, *own, wanted=(not of_edges, of_edges, False))
+                gradient_into(known, place_of_it, *own, wanted=(not of_edges, of_edges, False))  # type: ignore[misc]
             if of_edges:
                 de = each.sum(0)
             else:
