@@ -158,7 +158,7 @@ start_python() {
             timeout -k 5 "$limit" python3 -m pytest -q -rfs -m 'not long' -k 'not cpu' -p no:cacheprovider $beside --junitxml="$top/python.xml" \
             tests/python/test_operators_torch.py tests/python/test_torch.py tests/python/test_torch_nn.py tests/python/test_attention_gradients.py tests/python/test_cupy.py \
             tests/python/test_jax.py tests/python/test_operators_jax.py tests/python/test_mask.py tests/python/test_torch_messages.py tests/python/test_pyg.py tests/python/test_dglsp.py \
-            tests/python/test_pyg_layers.py tests/python/test_compiled_graphs.py tests/python/test_torch_parts.py tests/python/test_torch_attention.py tests/python/test_torch_cached_attention.py \
+            tests/python/test_pyg_layers.py tests/python/test_pyg_steps.py tests/python/test_compiled_graphs.py tests/python/test_torch_parts.py tests/python/test_torch_attention.py tests/python/test_torch_cached_attention.py \
             tests/python/test_torch_patterns.py tests/python/test_streams.py tests/python/test_ml_devices.py >"$top/python.log" 2>&1 &
         python=$!
     fi

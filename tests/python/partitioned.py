@@ -177,7 +177,8 @@ def layers():
             "GINEConv": (lambda: pyg.GINEConv(torch.nn.Linear(5, 6), edge_dim=4), "features"), "GATConv": (lambda: pyg.GATConv(5, 3, heads=2, edge_dim=4, residual=True), "features"),
             "GATConv mean": (lambda: pyg.GATConv(5, 3, heads=2, concat=False), None), "GATv2Conv": (lambda: pyg.GATv2Conv(5, 3, heads=2, share_weights=True), None),
             "GATv2Conv features": (lambda: pyg.GATv2Conv(5, 3, heads=2, edge_dim=4), "features"), "TransformerConv": (lambda: pyg.TransformerConv(5, 3, heads=2, edge_dim=4, beta=True), "features"),
-            "NNConv": (lambda: pyg.NNConv(5, 2, torch.nn.Linear(4, 10)), "features"), "EdgeConv": (lambda: pyg.EdgeConv(torch.nn.Linear(10, 3)), None),
+            "NNConv": (lambda: pyg.NNConv(5, 2, torch.nn.Linear(4, 10)), "features"),
+            "NNConv in one step": (lambda: pyg.NNConv(5, 2, torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.ReLU(), torch.nn.Linear(3, 10)), "mean"), "features"), "EdgeConv": (lambda: pyg.EdgeConv(torch.nn.Linear(10, 3)), None),
             "GMMConv": (lambda: pyg.GMMConv(5, 3, 4, 2), "features"), "GENConv": (lambda: pyg.GENConv(5, 6, edge_dim=4, norm="layer"), "features")}
     for name in ("mesh", "power law by chance", "without ghosts", "one rank has all"):
         edges, nodes, owner = GRAPHS[name]()

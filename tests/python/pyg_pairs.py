@@ -1,4 +1,4 @@
-"""Layers of `tamis.torch.pyg` beside those of PyTorch Geometric, with the same parameters: what the tests of both files share."""
+"""Layers of `tamis.torch.pyg` beside those of PyTorch Geometric, with the same parameters: what their tests share."""
 from __future__ import annotations
 
 import copy
@@ -8,7 +8,7 @@ import torch_geometric.nn as geometric
 
 from tamis.torch import pyg
 
-NODES, TARGETS, EDGES, IN, OUT, FEATURES = 11, 8, 40, 6, 4, 5
+NODES, TARGETS, EDGES, IN, OUT, FEATURES, RELATIONS = 11, 8, 40, 6, 4, 5, 4
 
 
 def graph(sources=NODES, targets=NODES, index=torch.int64, seed=1):
@@ -21,6 +21,10 @@ def graph(sources=NODES, targets=NODES, index=torch.int64, seed=1):
 
 def operand(*shape, dtype=torch.float64):
     return torch.randn(*shape, dtype=dtype, requires_grad=True)
+
+
+def small(inputs, width):
+    return torch.nn.Sequential(torch.nn.Linear(inputs, 5), torch.nn.ReLU(), torch.nn.Linear(5, width))
 
 
 def leaves(given):

@@ -80,8 +80,8 @@ def test_a_rank_that_is_lost_ends_the_others(tmp_path, case):
     for rank, (output, code, ended) in enumerate(found):
         if rank not in lost:
             assert code == 1 and words in output, (rank, code, output)
-            if "killed" in case:  # the wait itself has an end after 60 seconds
-                assert ended - float((tmp_path / f"meet-{ranks}-{case}.killed").read_text()) < 40
+            if "killed" in case:  # a rank looks twice a second, and a program has five seconds to raise the error; the wait itself has an end after 60
+                assert ended - float((tmp_path / f"meet-{ranks}-{case}.killed").read_text()) < 10
     assert found[1][1] == (-9 if "killed" in case else 3 if case == "exits" else 0 if case == "ends_early" else 1)
     assert not list(tmp_path.glob("tamis-rank-*"))
 

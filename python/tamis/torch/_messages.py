@@ -185,6 +185,13 @@ class OfGraph(Operator):
         found = _recipe.repeat(of.recipes, what, given, True, 1.0, 0.0)
         return found if found is not None else self.first_back(of, given, numbers, wanted, _recipe.key(what, given, True))
 
+    def places(self, of: Any, given: tuple, numbers: Any, wanted: list[bool], names: tuple, into: bool) -> tuple[dict, dict, tuple]:
+        """Return the place of a gradient that is given, or gradients that are made, and their names, None if not wanted."""
+        if not into:
+            return {}, dict(zip(names, self.back_empty(of, given[0], given[1:], numbers, wanted))), names
+        names = tuple([name if wants else None for name, wants in zip(names, wanted)])
+        return {name: given[-1] for name in names if name}, {}, names
+
     def back_into(self, of: Any, grad: Tensor, saved: Any, numbers: Any, wanted: list[bool], out: Tensor) -> None:
         """Write the gradient that is wanted, one alone."""
         what, given = (self.name, numbers, "gradient into", *wanted), (self.packed(grad), *saved, out)
@@ -261,13 +268,8 @@ class Message(OfGraph):
 
     def first_back(self, of: Any, given: tuple, numbers: Any, wanted: list[bool], key: Any, into: bool = False) -> Any:
         (grad, x, e, v, argument), (op, reduce, data, heads) = given[:5], numbers
-        read = {"grad": grad, "x": x, "e": e, "v": v, "argument": argument}
-        if into:
-            made: dict[str, Any] = {}
-            names = [name if wants else None for name, wants in zip(("dx", "de", "dv"), wanted)]
-            read.update({name: given[5] for name in names if name})
-        else:
-            made, names = dict(zip(("dx", "de", "dv"), self.back_empty(of, grad, given[1:], numbers, wanted))), ["dx", "de", "dv"]
+        place, made, names = self.places(of, given, numbers, wanted, ("dx", "de", "dv"), into)
+        read = {"grad": grad, "x": x, "e": e, "v": v, "argument": argument, **place}
         options = _message_options(op, reduce, data, heads, grad.shape[1], grad.dtype, None if argument is None else argument.dtype)
         return call_library("tamis_message_backward", of, key, _graph(of, grad), _with_rows(options, v, {"V": "v", "dV": names[2]}), read, made,
                             ("grad", "x", "e", "*argument" if reduce in EXTREME else None, *names[:2]))
@@ -302,11 +304,11 @@ class EdgeOp(OfGraph):
     def save(self, operands: tuple, results: tuple, numbers: Any) -> tuple[tuple, Any, int]:
         return operands if numbers[0] in MULTIPLIES else (None, None), (*numbers, operands[0].shape[1] // max(numbers[1], 1)), 0
 
-    def first_back(self, of: Any, given: tuple, numbers: Any, wanted: list[bool], key: Any) -> Any:
-        (grad, x, y), (op, heads, width) = given, numbers
-        dx, dy = self.back_empty(of, grad, given[1:], numbers, wanted)
+    def first_back(self, of: Any, given: tuple, numbers: Any, wanted: list[bool], key: Any, into: bool = False) -> Any:
+        (grad, x, y), (op, heads, width) = given[:3], numbers
+        place, made, names = self.places(of, given, numbers, wanted, ("dx", "dy"), into)
         return call_library("tamis_edge_vectors_backward", of, key, _graph(of, grad), _pair_options(op, heads, width, grad.dtype),
-                            {"grad": grad, "x": x, "y": y}, {"dx": dx, "dy": dy}, ("grad", "x", "y", "dx", "dy"))
+                            {"grad": grad, "x": x, "y": y, **place}, made, ("grad", "x", "y", *names))
 
     def back_empty(self, of: Any, grad: Tensor, saved: Any, numbers: tuple, wanted: list[bool]) -> Any:
         return tuple(grad.new_empty((length, numbers[1] * numbers[2])) if wants else None for length, wants in zip(of.shape, wanted))

@@ -31,14 +31,15 @@ def settings_of(edge: int, scale: float, slope: float, epsilon: float, transpose
     return Settings(edge, scale, slope, epsilon, transpose, 0, keep, True)
 
 
+AS_IS, TRANSPOSED = (settings_of(SCALE, 1.0, 0.01, 1e-10, transpose, False) for transpose in (False, True))  # products by S itself
 
 
-def computed(operation: int, pattern: Pattern, how: Settings, tensors: tuple, statistics: Optional[int]) -> Tensor:
-    """Return the result. tensors: the values and the operands."""
-    found = _recipe.repeat(pattern.recipes, (operation, how), (*tensors, None, statistics), True, 1.0, 0.0)
+def computed(operation: int, pattern: Pattern, how: Settings, tensors: tuple, statistics: Optional[int], out: Optional[Tensor] = None, alpha: float = 1.0, beta: float = 0.0) -> Tensor:
+    """Return the result, or with out alpha * the result + beta * out, which is written there. tensors: the values and the operands."""
+    found = _recipe.repeat(pattern.recipes, (operation, how), (*tensors, out, statistics), True, alpha, beta)
     if found is not None:
-        return found[0]  # type: ignore[no-any-return]
-    return compute(operation, pattern, OPERANDS[operation], tensors[1:], None, how, 1.0, 0.0, tensors[0], statistics)[0]  # type: ignore[no-any-return]
+        return found[0] if out is None else out  # type: ignore[no-any-return]
+    return compute(operation, pattern, OPERANDS[operation], tensors[1:], out, how, alpha, beta, tensors[0], statistics)[0]  # type: ignore[no-any-return]
 
 
 def statistics_of(rows: Any, *operands: Optional[Tensor]) -> Tensor:

@@ -14,9 +14,14 @@ from torch.nn import functional
 
 from ... import _errors
 from .. import Pattern, _graphs, edge_op, message, spmm
+from .._direct import compiling
 from .._graphs import EdgeIndex
 from .._held import apart
-from .._layer import Channels, Pair, Size, _glorot, _Layer, _linear, _reset, _two, counts, inward, is_plain, outward, watched
+from .._layer import Channels, Pair, Size, Weights, _glorot, _Layer, _linear, _reset, _two, counts, inward, is_plain, linear, outward, watched
+from .._messages import OPS, room
+from .._sampled import AS_IS, SPMM, computed
+from .._steps import Step, gradients, reduced_into
+from ._several import numbers_of_edges
 
 # Modules that messages compute as well: the expression, and the numbers that it names.
 _ACTIVATIONS: dict[type, Callable[[Any], Optional[tuple[str, dict[str, float]]]]] = {
@@ -131,11 +136,28 @@ class NNConv(_Layer):
         if edge_attr is None:
             raise _errors.ArgumentError("edge_attr is None: expected what the edges have")
         pattern = self._graph(edge_index, source, target, size, edge_attr)
-        lead, added = self._lead(source, None), self._added(target)
+        lead, steps = self._lead(source, None), steps_of(self.nn)
+        if source.dim() == edge_attr.dim() == 2 and not compiling() and self._is_two_layers(pattern, source, target, steps):
+            of_network = [tensor for one in (steps[0], steps[2]) for tensor in (one.weight, one.bias)]
+            root = self.lin.weight if self.root_weight and target is not None else None
+            return _OfFeatures(self, pattern)(source, None if target is source or root is None else target, edge_attr, *of_network, root, self.bias)
+        added = self._added(target)
         if source.dim() == 2:
             return self._of_matrices(pattern, source, edge_attr, added)
         out = outward(self._of_matrices(pattern, inward(source, lead), edge_attr, None), lead)
         return out if added is None else out + added
+
+    def _of_sums(self, pattern: Pattern, hidden: int) -> bool:
+        """Return True if the sums with each hidden feature take less memory than a matrix of each edge."""
+        return self._reduce in ("sum", "mean") and pattern.rows * hidden <= pattern.nnz * self.out_channels
+
+    def _is_two_layers(self, pattern: Pattern, source: Tensor, target: Optional[Tensor], steps: list[Any]) -> bool:
+        """Return True if the network is two linear layers with ReLU between them, and all that is added is plain too."""
+        if len(steps) != 3 or type(steps[1]) is not nn.ReLU or watched(steps[1]) or not is_plain(steps[0]) or not is_plain(steps[2]) or steps[0].bias is None:
+            return False
+        if self.root_weight and target is not None and not (is_plain(self.lin) and self.lin.weight.shape[1] == source.shape[1]):
+            return False
+        return steps[2].weight.shape[0] == source.shape[1] * self.out_channels and self._of_sums(pattern, steps[2].weight.shape[1])
 
     def _added(self, target: Optional[Tensor]) -> Optional[Tensor]:
         """Return what is added to the reductions: the root's part and the bias."""
@@ -149,7 +171,7 @@ class NNConv(_Layer):
         """Return the reductions for x (nodes, channels) or (nodes, members, channels), with what is added."""
         steps, channels, width = steps_of(self.nn), x.shape[-1], self.out_channels
         last = steps[-1] if steps and is_plain(steps[-1]) and steps[-1].weight.shape[0] == channels * width else None
-        if last is None or self._reduce not in ("sum", "mean") or pattern.rows * last.weight.shape[1] > pattern.nnz * width:
+        if last is None or not self._of_sums(pattern, last.weight.shape[1]):
             matrices = self.nn(edge_attr).view(-1, channels, width)
             vectors = torch.einsum("e...i,eio->e...o", of_sources(pattern, x), matrices)
             out = message(pattern, "copy_e", None, vectors, self._reduce)
@@ -157,6 +179,11 @@ class NNConv(_Layer):
         hidden = edge_attr
         for step in steps[:-1]:
             hidden = step(hidden)
+        return self._after_sums(pattern, x, hidden, last, added)
+
+    def _after_sums(self, pattern: Pattern, x: Tensor, hidden: Tensor, last: Any, added: Optional[Tensor]) -> Tensor:
+        """Return the same with the last layer after the sums of x with each hidden feature."""
+        channels, width = x.shape[-1], self.out_channels
         sums = spmm(pattern, x.flatten(1), hidden.t().contiguous())  # (hidden, rows, members * channels)
         sums = sums.view(*sums.shape[:2], *x.shape[1:]).movedim(0, -2).flatten(-2)
         weight = last.weight.view(channels, width, -1).permute(2, 0, 1).flatten(0, 1)
@@ -168,6 +195,67 @@ class NNConv(_Layer):
         if mean:
             out = out / counts(pattern, out.dtype).clamp(min=1).view(-1, *(1,) * (out.dim() - 1))
         return out if added is None or not mean else out + added
+
+
+class _OfFeatures(Step):
+    """NNConv with two layers that have ReLU between them: of x, the targets if they are others, what edges have, both layers' weights and biases, the root's weight and
+    the bias. The sums with each hidden feature, those with 1, which the last bias has as its weight, and the targets stand side by side, so that one product has them all."""
+
+    def __init__(self, layer: NNConv, pattern: Pattern):
+        self.layer, self.pattern = layer, pattern
+
+    def plainly(self, *operands: Any) -> Tensor:
+        x, target, e, first, first_bias, last, last_bias, root, bias = operands
+        added = bias if root is None else functional.linear(x if target is None else target, root, bias)
+        return self.layer._after_sums(self.pattern, x, linear(e, first, first_bias).relu(), Weights(last, last_bias), added)
+
+    def _averaged(self, known: Any, sums: Tensor) -> None:
+        if self.layer._reduce == "mean":
+            sums.div_(numbers_of_edges(known, sums)[0].clamp(min=1).unsqueeze(1))
+
+    def run(self, known: Any, *operands: Any) -> tuple[Tensor, tuple]:
+        (x, target, e, first, first_bias, last, last_bias, root, bias), channels = operands, operands[0].shape[1]
+        hidden, by_bias = len(first), last_bias is not None
+        of_edges = torch.addmm(first_bias.unsqueeze(1), first, e.t()).relu_()  # by features, as the sums take them
+        each = x.new_empty((known.shape[0], hidden + by_bias + (root is not None), channels))
+        room(each)
+        each[:, :hidden].copy_(computed(SPMM.operation, known, AS_IS, (of_edges, x), None).movedim(0, 1))
+        weights = [last.view(channels, -1, hidden).permute(2, 0, 1)]
+        if by_bias:
+            reduced_into(known, each[:, hidden], OPS["copy_u"], "sum", x)
+            weights.append(last_bias.view(1, channels, -1))
+        self._averaged(known, each[:, :hidden + by_bias])
+        if root is not None:
+            each[:, -1].copy_(x if target is None else target)
+            weights.append(root.t().unsqueeze(0))
+        weight = torch.cat(weights).flatten(0, 1)
+        out = each.flatten(1) @ weight if bias is None else torch.addmm(bias, each.flatten(1), weight)
+        return out, (of_edges, each, weight)
+
+    def back(self, known: Any, grad: Tensor, operands: tuple, kept: tuple, wanted: list[bool]) -> tuple:
+        (x, target, e, first, _, last, last_bias, root, _), (of_edges, each, weight) = operands, kept
+        hidden, by_bias = len(first), last_bias is not None
+        made: list[Optional[Tensor]] = [None] * len(operands)
+        if any(wanted[:5]):
+            by_each = (grad @ weight.t()).view(each.shape)
+            if wanted[1]:
+                made[1] = by_each[:, -1].clone()
+            self._averaged(known, by_each[:, :hidden + by_bias])
+            dx, by_features = SPMM.back(known, by_each[:, :hidden].movedim(1, 0).contiguous(), (of_edges, x), AS_IS, [wanted[0], any(wanted[2:5])])
+            if wanted[0]:
+                if by_bias:
+                    dx.add_(gradients(known, by_each[:, hidden], OPS["copy_u"], "sum", None)[0])
+                made[0] = dx if root is None or target is not None else dx.add_(by_each[:, -1])
+            if by_features is not None:
+                by_features = torch.ops.aten.threshold_backward.default(by_features, of_edges, 0.0)
+                made[2:5] = by_features.t() @ first, (e.t() @ by_features.t()).t(), by_features.sum(1)  # the other product is slow on a CPU
+        if any(wanted[5:8]):
+            by_weight = (each.flatten(1).t() @ grad).view(*each.shape[1:], -1)
+            made[5] = by_weight[:hidden].permute(1, 2, 0).reshape(last.shape)
+            made[6], made[7] = by_weight[hidden].flatten() if by_bias else None, by_weight[-1].t()
+        if wanted[8]:
+            made[8] = grad.sum(0)
+        return tuple([one if wants else None for one, wants in zip(made, wanted)])
 
 
 ECConv = NNConv

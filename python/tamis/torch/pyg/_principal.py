@@ -87,7 +87,7 @@ class PNAConv(_Layer):
         self.aggr_module = _Degrees(deg, train_norm)
         self.in_channels, self.out_channels, self.edge_dim, self.towers, self.divide_input = in_channels, out_channels, edge_dim, towers, divide_input
         self.F_in, self.F_out = in_channels // towers if divide_input else in_channels, out_channels // towers
-        self._of = Aggregations(tuple(self._names), self.F_in)
+        self._of, self._masked = (Aggregations(tuple(self._names), self.F_in, masked) for masked in (False, True))
         if edge_dim is not None:
             self.edge_encoder = _linear(edge_dim, self.F_in, True)
         self.pre_nns, self.post_nns = nn.ModuleList(), nn.ModuleList()
@@ -205,7 +205,7 @@ class PNAConv(_Layer):
         return torch.stack([_SCALERS[name](degrees, self.aggr_module.avg_deg_lin, self.aggr_module.avg_deg_log) for name in self._scalers], 1)
 
     def _kept_scales(self, pattern: Pattern, dtype: torch.dtype) -> Optional[tuple[Tensor, Tensor]]:
-        """Return the scales that are kept with a graph, and F_in zeros; None where they are not kept."""
+        """Return the scales that are kept with a graph, 0 of nodes without edges, which have no aggregations, and F_in zeros; None where they are not kept."""
         means = self.aggr_module.avg_deg_lin, self.aggr_module.avg_deg_log
         if compiling() or not _direct.plain(means) or means[0].requires_grad:
             return None
@@ -215,7 +215,7 @@ class PNAConv(_Layer):
             return None
         if key not in made:
             with _held.apart():
-                scales = self._made_scales(pattern, dtype)
+                scales = self._made_scales(pattern, dtype) * counts(pattern, dtype).clamp(max=1).unsqueeze(1)
                 _held.kept(made, key, (scales, scales.new_zeros(self.F_in), means), _held.MOST_BESIDE)  # means keep their addresses
         return made[key][:2]  # type: ignore[no-any-return]
 
@@ -251,7 +251,7 @@ class _Whole(Step):
 
     def __init__(self, layer: PNAConv, pattern: Pattern, scale: Tensor, zeros: Tensor):
         self.layer, self.pattern, self.scale, self.zeros = layer, pattern, scale, zeros
-        self.of, self.widths = layer._of, (layer.F_in, layer.F_out, layer.F_in)  # of what is made of x: v, its own part of the result, u
+        self.of, self.widths = layer._masked, (layer.F_in, layer.F_out, layer.F_in)  # of what is made of x: v, its own part of the result, u
 
     def plainly(self, *operands: Any) -> Tensor:
         x, e, *tensors = operands

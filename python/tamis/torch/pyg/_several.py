@@ -39,8 +39,9 @@ class Aggregations:
     """The aggregations of these names, each `width` wide, of u_j + e_ij, or of one of the two, and of v_i, the same for all edges of a node, which comes after
     them: passes over the edges for the mean, for the variance about it and for each extreme, and their gradients."""
 
-    def __init__(self, names: tuple[str, ...], width: int):
-        self.names, self.width = names, width
+    def __init__(self, names: tuple[str, ...], width: int, masked: bool = False):
+        """masked: what rows without edges have is not read, and its gradient is 0, so that v may be added there."""
+        self.names, self.width, self.masked = names, width, masked
         self.place = {name: names.index(name) for name in names}  # names may be given twice
         self.squares = [name for name in _SQUARES if name in self.place]
         self.extremes: list[str] = [name for name in ("max", "min") if name in self.place]
@@ -92,14 +93,14 @@ class Aggregations:
         later = None if v is None else by_heads(v)
         for name in self.means:
             own, found = parts[place[name]], by_heads(mean)  # type: ignore[arg-type]
-            own.copy_(found) if later is None else torch.addcmul(found, later, some, out=own)
+            own.copy_(found) if later is None else torch.add(found, later, out=own) if self.masked else torch.addcmul(found, later, some, out=own)
             if name == "sum":
                 own.mul_(edges)
-        if later is not None and self.extremes_at is not None:
-            out[..., self.extremes_at, :].addcmul_(later.unsqueeze(-2), some.unsqueeze(-2))
-        elif later is not None:
-            for name in self.extremes:
-                parts[place[name]].addcmul_(later, some)
+        if later is not None:
+            together = self.extremes_at is not None
+            for own in [out[..., self.extremes_at, :]] if together else [parts[place[name]] for name in self.extremes]:
+                more, rows = (later.unsqueeze(-2), some.unsqueeze(-2)) if together else (later, some)
+                own.add_(more) if self.masked else own.addcmul_(more, rows)
         if len(place) < len(parts):
             for part, name in zip(parts, self.names):
                 if part is not parts[place[name]]:
@@ -130,26 +131,28 @@ class Aggregations:
         if grad.dim() == 4:
             passes = [(own[0].flatten(1), *own[1:]) for own in passes]
         du = de = dv = None
-        if wanted[2]:
-            for own in passes:
-                found = gradients(known, *own, wanted=(False, True, False))[1]  # type: ignore[misc]
-                de = found if de is None else de.add_(found)
-            if wanted[0]:  # each edge adds its gradient to its source
-                du = EDGE_OP.back(known, de, (None, None), (c.TAMIS_PAIR_ADD, 1, de.shape[1]), [False, True])[1]  # type: ignore[union-attr]
-                du = du if into[0] is None else into[0].copy_(du)
-        elif wanted[0]:
-            each = grad.new_empty(known.shape[1], len(passes), passes[0][0].shape[1])
+        if wanted[2] or wanted[0]:
+            of_edges = bool(wanted[2])
+            each = grad.new_empty(len(passes), known.nnz if of_edges else known.shape[1], passes[0][0].shape[1])
             room(each)
-            for place_of_it, own in zip(each.unbind(1), passes):
-                gradient_into(known, place_of_it, *own)
-            du = each.sum(1) if into[0] is None else torch.sum(each, 1, out=into[0])
+            for place_of_it, own in zip(each.unbind(0), passes):
+                gradient_into(known, place_of_it, *own, wanted=(not of_edges, of_edges, False))  # type: ignore[misc]
+            if of_edges:
+                de = each.sum(0)
+            else:
+                du = torch.sum(each, 0, out=into[0])
+        if de is not None and wanted[0]:  # each edge adds its gradient to its source
+            du = de.new_empty(known.shape[1], de.shape[1]) if into[0] is None else into[0]
+            EDGE_OP.back_into(known, de, (None, None), (c.TAMIS_PAIR_ADD, 1, de.shape[1]), [False, True], du)
         if wanted[1]:
             if self.later_at is not None:
-                dv = grad[..., self.later_at, :].sum(-2)
+                later = grad[..., self.later_at, :]
+                dv = torch.sum(later, -2, out=into[1]) if self.masked and later.dim() == 3 else later.sum(-2)
             else:
                 dv = total([x for x in (of_means, *map(of.get, self.extremes)) if x is not None])
             dv = parts[0].new_zeros(parts[0].shape) if dv is None else dv
-            dv = torch.mul(dv if dv.dim() == 2 else dv.flatten(1), some, out=into[1])
+            if dv is not into[1]:
+                dv = torch.mul(dv if dv.dim() == 2 else dv.flatten(1), some, out=into[1])
         return du, dv, de
 
 

@@ -14,7 +14,7 @@ from .._held import apart, pattern_of
 from .._layer import _Layer, _linear, _number_of_each, _of_type, _promoted, is_plain
 from .._ops import define
 from .._pattern import remembered
-from .._sampled import SPMM, settings_of
+from .._sampled import AS_IS, SPMM, TRANSPOSED, computed
 
 
 class _Normalized(_Layer):
@@ -211,16 +211,24 @@ class APPNP(_Normalized):
         return x
 
 
-_AS_IS = settings_of(0, 1.0, 0.01, 1e-10, False, False)
+_MOST_AT_ONCE = 1 << 24  # elements of copies that one kernel makes
+
+
+def _at_once(x: Tensor, times: int) -> bool:
+    """Return True if all copies of x are made at once, which saves work of the host where memory is quickly had."""
+    return x.is_cuda and times * x.numel() <= _MOST_AT_ONCE
 
 
 def _steps(known: Any, weights: Tensor, x: Tensor, times: int, alpha: float, transpose: bool) -> Tensor:
-    """Return x after some times x = (1 - alpha) A x + alpha x_0, recorded by nothing: two kernels for each time."""
-    out = x
-    for _ in range(times):
-        product = SPMM.back(known, out, (weights, out), _AS_IS, [True, False])[0] if transpose else SPMM.run(known, (weights, out), _AS_IS, False)[0]
-        out = product.lerp_(x, alpha)
-    return out
+    """Return x after some times x = (1 - alpha) A x + alpha x_0, recorded by nothing: each product is added to a copy of x_0."""
+    first = x = x.contiguous()
+    copies: Any = ()
+    if _at_once(x, times):  # but for the result's, which would keep the others
+        copies = x.expand(times - 1, *x.shape).clone(memory_format=torch.contiguous_format).unbind(0)
+    for number in range(times):
+        out = copies[number] if number < len(copies) else first.clone()
+        x = computed(SPMM.operation, known, TRANSPOSED if transpose else AS_IS, (weights, x), None, out, 1 - alpha, alpha)
+    return x
 
 
 class _Propagated(torch.autograd.Function):
@@ -238,7 +246,7 @@ class _Propagated(torch.autograd.Function):
         (pattern, known, times, alpha), (weights,) = ctx.call, ctx.saved_tensors
         pattern._still(known)
         if not torch.is_grad_enabled() and _direct.plain((grad, weights)) and not _direct.batched(grad):
-            return None, None, None, None, _steps(known, weights, grad.contiguous(), times, alpha, True)
+            return None, None, None, None, _steps(known, weights, grad, times, alpha, True)
         out = grad
         for _ in range(times):
             out = torch.lerp(SPMM.called(0, pattern, (True,), weights, out), grad, alpha)  # by the dispatcher, which knows batches
@@ -246,7 +254,7 @@ class _Propagated(torch.autograd.Function):
 
 
 def _propagated(index: Tensor, columns: Tensor, weights: Tensor, x: Tensor, rows: int, cols: int, coo: bool, times: int, alpha: float, transpose: bool) -> Tensor:
-    return _steps(pattern_of(index, columns, rows, cols, coo), weights, x.contiguous(), times, alpha, transpose)
+    return _steps(pattern_of(index, columns, rows, cols, coo), weights, x, times, alpha, transpose)
 
 
 def _keep(ctx: Any, inputs: tuple, output: Tensor) -> None:
