@@ -39,9 +39,9 @@ typedef struct tamis_graph_options {
 /*
  * Makes a graph of S, CSR (also a slice of rows) or COO in any order; entries may repeat. It keeps references to S's
  * arrays, which must not change while it exists. Unless forward_only is set, it takes an offset for each column, and an
- * index and 8 bytes for each entry; COO that is not in row order takes as much again. A GPU keeps an index more for
- * each entry, and 16 bytes for each row and column of graphs of uneven degrees (from 2^14 entries), which it takes by
- * falling degree. NULL options mean zeros. The caller must destroy *graph before its device is closed.
+ * index and 8 bytes for each entry; COO that is not in row order takes as much again. A GPU keeps 16 more bytes for
+ * each row and column of graphs of uneven degrees (from 2^14 entries), which it takes by falling degree, and an index
+ * for each entry. NULL options mean zeros. The caller must destroy *graph before its device is closed.
  * TAMIS_ERROR_PATTERN names the first bad entry.
  */
 TAMIS_API tamis_status tamis_graph_create(tamis_device *device, const tamis_sparse *S,

@@ -182,6 +182,41 @@ static tamis_status dot(const place_of_work *at, const tamis_dense *out) {
     return tamis_edge_vectors(at->graph, &o, &U, &V, out, NULL);
 }
 
+static tamis_status add_ends(const place_of_work *at, const tamis_dense *out) {
+    const tamis_pair_options o = {.op = TAMIS_PAIR_ADD, .heads = HEADS, .width = WIDTH};
+    const tamis_dense U = matrix_of(at->on, at->e, ROWS, ALL), V = matrix_of(at->on, at->x, COLS, ALL);
+    return tamis_edge_vectors(at->graph, &o, &U, &V, out, NULL);
+}
+
+/* The gradient by numbers or vectors of entries of a mean or, of `argument` from the forward call, of a maximum. */
+static tamis_status back_to_entries(const place_of_work *at, tamis_edge_data data, tamis_reduce reduce,
+                                    const tamis_dense *dE) {
+    const tamis_message_options o = {
+        .op = TAMIS_MESSAGE_MUL, .reduce = reduce, .edge_data = data, .heads = HEADS, .width = WIDTH};
+    const tamis_dense U = matrix_of(at->on, at->x, COLS, ALL), dOut = matrix_of(at->on, at->e, ROWS, ALL);
+    const tamis_dense E = matrix_of(at->on, at->e, ENTRIES, data == TAMIS_E_HEAD ? HEADS : ALL);
+    void *const taken = reduce == TAMIS_REDUCE_MAX ? sent(at->on, e, sizeof(float) * ROWS * ALL) : NULL;
+    void *const memory = sent(at->on, e, sizeof(float) * ROWS * ALL);
+    const tamis_dense out = matrix_of(at->on, memory, ROWS, ALL);
+    if (taken) works(tamis_message_pass(at->graph, &o, &U, &E, &out, taken, NULL));
+    const tamis_status status = tamis_message_backward(at->graph, &o, &dOut, &U, &E, taken, NULL, dE, NULL);
+    tamis_device_free(at->on, memory);
+    if (taken) tamis_device_free(at->on, taken);
+    return status;
+}
+
+static tamis_status back_to_numbers(const place_of_work *at, const tamis_dense *dE) {
+    return back_to_entries(at, TAMIS_E_HEAD, TAMIS_REDUCE_MEAN, dE);
+}
+
+static tamis_status back_to_vectors(const place_of_work *at, const tamis_dense *dE) {
+    return back_to_entries(at, TAMIS_E_VECTOR, TAMIS_REDUCE_MEAN, dE);
+}
+
+static tamis_status back_to_taken(const place_of_work *at, const tamis_dense *dE) {
+    return back_to_entries(at, TAMIS_E_HEAD, TAMIS_REDUCE_MAX, dE);
+}
+
 TEST(rows_are_in_an_order) {
     const tamis_gpu_message_plan *const plan = there.graph->rows.plan;
     assert_non_null(plan);
@@ -208,6 +243,10 @@ static void expect_messages(void) {
     expect_same(add_up_wide, ROWS, WIDE, 0);
     expect_same(take_least_wide, ROWS, WIDE, 0);
     expect_same(dot, ENTRIES, HEADS, 0);
+    expect_same(add_ends, ENTRIES, ALL, 0);
+    expect_same(back_to_numbers, ENTRIES, HEADS, 1e-6);
+    expect_same(back_to_vectors, ENTRIES, ALL, 1e-6);
+    expect_same(back_to_taken, ENTRIES, HEADS, 1e-6);
 }
 TEST(messages) { expect_messages(); }
 

@@ -68,6 +68,7 @@ static tamis_gpu_definitions define(const tamis_gpu_message_variant *v) {
     tamis_gpu_define(&d, "NEAR", v->near);
     if (v->share > 1) tamis_gpu_define(&d, "SHARE", v->share);
     if (v->by_group) tamis_gpu_define(&d, "BY_GROUP", 1);
+    if (v->by_entries) tamis_gpu_define(&d, "BY_ENTRIES", 1);
     choice(&d, "TERM", v->term, "term");
     choice(&d, "NUMBERS", v->numbers, "numbers");
     choice(&d, "TAKEN", v->taken, "taken");

@@ -22,7 +22,7 @@ typedef enum tamis_gpu_message_kernel {
 typedef struct tamis_gpu_message_variant {
     int32_t kernel; /* tamis_gpu_message_kernel */
     int32_t element, index, offset, other, argument;
-    int32_t group, team, unit, units, full, loads, near, share, by_group;
+    int32_t group, team, unit, units, full, loads, near, share, by_group, by_entries;
     int32_t term, numbers, taken, permuted, ordered, weighted, mean;
     int32_t has_e, whole, stores;   /* attention_kernels.h */
     int32_t op, back;               /* segments.simt */
