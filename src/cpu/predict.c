@@ -69,12 +69,12 @@ double tamis_cpu_products(const tamis_problem *problem) {
     double sums = problem->operation == TAMIS_OP_SDDMM ? 0 : (double)problem->width * rates->sums.products;
     const double pairs = problem->evidence->sampled[TAMIS_CPU_SAMPLED_PAIRS];
     if (pairs > 0) {
-        const double multiple = pairs > 1 ? rates->amx : rates->pairs;
+        const double multiple = pairs > 1 ? rates->amx : 2;
         dots /= multiple;
         /* weights that are samples, or fp32 values, are not bf16 */
         if (problem->operation == TAMIS_OP_SPMM && problem->value_type == problem->type) sums /= multiple;
     }
-    return 2 * (double)problem->nnz * (dots + sums) * (problem->type == TAMIS_F16 ? rates->fp16 : 1);
+    return 2 * (double)problem->nnz * (dots + sums);
 }
 
 double tamis_cpu_far_share(const tamis_problem *problem) {
