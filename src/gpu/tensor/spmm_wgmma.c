@@ -33,7 +33,7 @@ double tamis_spmm_wgmma_seconds(const tamis_problem *problem, double cells) {
     const double width = (double)tamis_gpu_round_up(problem->width, LINE);
     const double split = 2 * (double)tamis_type_size(problem->type) * (double)problem->cols * width;
     const double spans = (double)tamis_gpu_round_up(problem->width, 2 * LINE) / (2 * LINE);
-    const double share = tamis_splits(problem) ? 1 : 2.0 / 3; /* one product of three, but S as before */
+    const double share = (3 + products(problem)) / 6.0; /* of three products; half of it is S, as before */
     const double cell = share * SQUARES * f->cell.column_ps * width;
     const double picoseconds = cells * cell + spans * (double)problem->nnz * f->cell_nonzero_ps;
     return tamis_gpu_streamed(problem, split) + tamis_gpu_launches(problem, KERNELS) +
