@@ -39,10 +39,10 @@ typedef struct tamis_graph_options {
 /*
  * Makes a graph of S, CSR (also a slice of rows) or COO in any order; entries may repeat. It keeps references to S's
  * arrays, which must not change while it exists. Unless forward_only is set, it takes an offset for each column, and an
- * index and 8 bytes for each entry; COO that is not in row order takes as much again. A GPU keeps 16 more bytes for
- * each row and column of graphs of uneven degrees (from 2^14 entries), which it takes by falling degree. NULL options
- * mean zeros. The caller must destroy *graph before its device is closed. TAMIS_ERROR_PATTERN names the first bad
- * entry.
+ * index and 8 bytes for each entry; COO that is not in row order takes as much again. A GPU keeps an index more for
+ * each entry, and 16 bytes for each row and column of graphs of uneven degrees (from 2^14 entries), which it takes by
+ * falling degree. NULL options mean zeros. The caller must destroy *graph before its device is closed.
+ * TAMIS_ERROR_PATTERN names the first bad entry.
  */
 TAMIS_API tamis_status tamis_graph_create(tamis_device *device, const tamis_sparse *S,
                                           const tamis_graph_options *options, tamis_graph **graph);
@@ -131,6 +131,31 @@ typedef struct tamis_message_options {
 TAMIS_API tamis_status tamis_message_pass(const tamis_graph *graph, const tamis_message_options *options,
                                           const tamis_dense *U, const tamis_dense *E, const tamis_dense *out,
                                           void *argument, void *stream);
+
+/* How a graph plans a call. Zeros are the defaults. */
+typedef struct tamis_graph_plan_options {
+    int64_t expected_calls; /* for which an algorithm's set-up must pay; 0: 1000 */
+    void *stream;           /* in which the passes are timed */
+    uint64_t reserved[6];   /* zero */
+} tamis_graph_plan_options;
+
+/*
+ * Plans a call by measurement. Some passes are operations of <tamis/tamis.h> too: the sum of COPY_U is SpMM with a
+ * pattern of ones, and so is its gradient, over the columns; the sum of MUL by one number an entry is SpMM, and its
+ * gradient by E is SDDMM, as is the DOT of tamis_edge_vectors with one head. For each such pass of the call and, unless
+ * the graph is forward_only, of its gradients, this times the graph's own kernel beside the algorithms that a plan of
+ * the operation would measure. From then on every call of the graph that has such a pass, of this type, of rows as
+ * wide, and with as many threads, takes the fastest. All other passes are as before, and so are calls whose numbers are
+ * not packed. tamis_graph_explain lists the planned passes.
+ *
+ * A plan may change the last bits of a pass: plan before the first call if all should have the same. The tuning cache
+ * keeps what was chosen, so that another process chooses alike (<tamis/cache.h>). It takes some milliseconds, memory
+ * for operands as large as the call's, and what the algorithm keeps, until the graph is destroyed; what was planned
+ * before is not planned again. Other threads may use the graph meanwhile. NULL `how` means zeros. `options` are those
+ * of the call; V, dV and the numbers are not read.
+ */
+TAMIS_API tamis_status tamis_graph_plan(tamis_graph *graph, const tamis_message_options *options,
+                                        const tamis_graph_plan_options *how);
 
 /*
  * Computes the gradients of a loss with respect to U and E from dOut, its gradient with respect to out. dU and dE have

@@ -32,7 +32,7 @@ static tamis_status measure(tamis_trial *trial, const tamis_prepared *candidate,
     *least = INFINITY;
     for (int i = 0; i <= TIMES; i++) {
         double seconds = 0;
-        TRY(tamis_trial_time(trial, candidate, 1, &seconds));
+        TRY(tamis_trial_time(trial, candidate, NULL, 1, &seconds));
         if (i > 0 && seconds < *least) *least = seconds;
     }
     return TAMIS_OK;

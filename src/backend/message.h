@@ -18,6 +18,7 @@ typedef struct tamis_message_order {
     tamis_index_type offset_type, column_type;
     const void *offsets, *columns;
     const int64_t *entries; /* NULL: identity */
+    bool over_entries;      /* TAMIS_PASS_ENTRIES may use it */
     void *plan;             /* the backend's own data about it; NULL: none */
 } tamis_message_order;
 
@@ -59,17 +60,16 @@ typedef struct tamis_message_job {
     tamis_edge_data edge_data; /* of y; for TAMIS_PASS_ENTRIES of `out` */
     int64_t heads, width;      /* 1 or more */
     double sign, factor;       /* each 1 or -1 */
-    bool mean;
-    tamis_matrix x, y, z; /* rows at the other end; per-entry data, in S's order; rows at this end */
+    tamis_matrix x, y, z;      /* rows at the other end; per-entry data, in S's order; rows at this end */
     tamis_matrix out;
     /* TAMIS_TERM_TEXT: its u is x, v is z and e is y, or u is z and v is x if `turned`, in an order of S's columns. w
        is the gradient of the reduced messages: rows at the other end, or rows at this end if `here`, and so are
        arguments */
     const tamis_message_text *text;
-    bool turned, here;
     tamis_matrix w;
     tamis_place argument; /* packed; base NULL: none */
     tamis_index_type argument_type;
+    bool mean, turned, here;
 } tamis_message_job;
 
 /* The leaf of a text that is the row at the other end, or at this end. */

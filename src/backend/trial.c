@@ -108,10 +108,18 @@ static tamis_status take_scratch(tamis_trial *trial, int64_t bytes) {
     return TAMIS_OK;
 }
 
+/* One of the two is not NULL. */
+typedef struct timed {
+    const tamis_prepared *prepared;
+    const tamis_rival *rival;
+    int64_t at_once;
+} timed;
+
 /* Executes all members, as many at once as an execution of a plan. */
-static tamis_status execute(const tamis_trial *trial, const tamis_prepared *prepared, int64_t at_once) {
+static tamis_status execute(const tamis_trial *trial, const timed *what) {
     const tamis_problem *const p = trial->problem;
-    const int64_t members = trial->operands.batch;
+    const int64_t members = trial->operands.batch, at_once = what->at_once;
+    if (what->rival) return what->rival->run(what->rival->context, &trial->operands);
     for (int64_t first = 0; first < members; first += at_once) {
         tamis_operands x = trial->operands;
         x.batch = members - first < at_once ? members - first : at_once;
@@ -120,45 +128,51 @@ static tamis_status execute(const tamis_trial *trial, const tamis_prepared *prep
         tamis_matrix_advance(&x.d, first, p->type);
         tamis_matrix_advance(&x.out, first, p->output_type);
         tamis_matrix_advance(&x.values, first, p->value_type);
-        TRY(p->backend->execute(prepared, p->stream, &x));
+        TRY(p->backend->execute(what->prepared, p->stream, &x));
     }
     return TAMIS_OK;
 }
 
-static tamis_status repeat(const tamis_trial *trial, const tamis_prepared *prepared, int64_t at_once, int calls) {
-    for (int i = 0; i < calls; i++) TRY(execute(trial, prepared, at_once));
+static tamis_status repeat(const tamis_trial *trial, const timed *what, int calls) {
+    for (int i = 0; i < calls; i++) TRY(execute(trial, what));
     return TAMIS_OK;
 }
 
-static tamis_status time_by_clock(const tamis_trial *trial, const tamis_prepared *prepared, int64_t at_once, int calls,
-                                  double *seconds) {
+static tamis_status time_by_clock(const tamis_trial *trial, const timed *what, int calls, double *seconds) {
     const tamis_problem *const p = trial->problem;
     TRY(p->backend->finish(p->device, p->stream));
     const double start = tamis_clock_seconds();
-    TRY(repeat(trial, prepared, at_once, calls));
+    TRY(repeat(trial, what, calls));
     TRY(p->backend->finish(p->device, p->stream));
     *seconds = tamis_clock_seconds() - start;
     return TAMIS_OK;
 }
 
-tamis_status tamis_trial_time(tamis_trial *trial, const tamis_prepared *prepared, int calls, double *seconds) {
+static tamis_status take_scratch_of(tamis_trial *trial, timed *what) {
+    tamis_prepared_sizes sizes;
+    if (!what->prepared) return TAMIS_OK;
+    trial->problem->backend->sizes(what->prepared, &sizes);
+    const int64_t scratch = ((int64_t)sizes.scratch_bytes + 63) / 64 * 64;
+    what->at_once = tamis_members_at_once(&sizes, trial->operands.batch);
+    trial->operands.scratch_batch_stride = sizes.own_scratch ? scratch : 0;
+    return take_scratch(trial, sizes.own_scratch ? what->at_once * scratch : scratch);
+}
+
+tamis_status tamis_trial_time(tamis_trial *trial, const tamis_prepared *prepared, const tamis_rival *rival, int calls,
+                              double *seconds) {
     const tamis_problem *const p = trial->problem;
     const tamis_backend *const backend = p->backend;
     void **const events = trial->events;
-    tamis_prepared_sizes sizes;
-    backend->sizes(prepared, &sizes);
-    const int64_t scratch = ((int64_t)sizes.scratch_bytes + 63) / 64 * 64;
-    const int64_t at_once = tamis_members_at_once(&sizes, trial->operands.batch);
-    trial->operands.scratch_batch_stride = sizes.own_scratch ? scratch : 0;
-    TRY(take_scratch(trial, sizes.own_scratch ? at_once * scratch : scratch));
+    timed what = {.prepared = prepared, .rival = rival};
+    TRY(take_scratch_of(trial, &what));
     if (!trial->by_clock) {
         TRY(backend->record(p->device, p->stream, &events[0]));
-        TRY(repeat(trial, prepared, at_once, calls));
+        TRY(repeat(trial, &what, calls));
         TRY(backend->record(p->device, p->stream, &events[1]));
         trial->by_clock = backend->elapsed(p->device, events[0], events[1], seconds) != TAMIS_OK;
         if (trial->by_clock) tamis_clear_error(); /* an error of the device itself will show again */
     }
-    if (trial->by_clock) TRY(time_by_clock(trial, prepared, at_once, calls, seconds));
+    if (trial->by_clock) TRY(time_by_clock(trial, &what, calls, seconds));
     *seconds /= calls;
     return TAMIS_OK;
 }

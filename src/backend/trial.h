@@ -22,8 +22,16 @@ typedef struct tamis_trial {
 tamis_status tamis_trial_begin(const tamis_problem *problem, int64_t members, tamis_trial *trial);
 void tamis_trial_end(tamis_trial *trial);
 
-/* Seconds of one execution, the mean of `calls` consecutive ones, by the device's events, or by the clock if events
-   have no times. */
-tamis_status tamis_trial_time(tamis_trial *trial, const tamis_prepared *prepared, int calls, double *seconds);
+/* A call of another kind on the same operands, all members at once: what a call on a graph takes without a plan. */
+typedef struct tamis_rival {
+    const char *name; /* as the tuning cache knows it: no algorithm has it */
+    tamis_status (*run)(const void *context, const tamis_operands *x);
+    const void *context;
+} tamis_rival;
+
+/* Seconds of one execution of `prepared`, or of `rival` if that is not NULL: the mean of `calls` consecutive ones, by
+   the device's events, or by the clock if events have no times. */
+tamis_status tamis_trial_time(tamis_trial *trial, const tamis_prepared *prepared, const tamis_rival *rival, int calls,
+                              double *seconds);
 
 #endif

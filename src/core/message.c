@@ -21,7 +21,8 @@ static tamis_message_order order_of(const tamis_sparse *S, bool transpose, const
                                  .column_type = S->index_type,
                                  .offsets = order->offsets,
                                  .columns = order->columns,
-                                 .entries = order->permutation};
+                                 .entries = order->permutation,
+                                 .over_entries = !transpose};
 }
 
 static tamis_status prepare(const tamis_device *device, void *stream, tamis_message_order *order) {
@@ -67,6 +68,7 @@ static void release_order(const tamis_device *device, const tamis_row_order *ord
 
 void tamis_graph_destroy(tamis_graph *graph) {
     if (!graph) return;
+    tamis_graph_passes_release(atomic_load(&graph->planned));
     release_order(graph->device, &graph->row_order, graph->rows.plan);
     release_order(graph->device, &graph->column_order, graph->columns.plan);
     graph->device->backend->release_memory(graph->device->handle, TAMIS_ALL_STREAMS, graph->column_places);
@@ -181,7 +183,10 @@ tamis_message_job tamis_message_job_of(const tamis_graph *g, void *stream, tamis
 tamis_status tamis_message_run(const tamis_graph *g, const tamis_message_job *job) {
     const bool empty =
         job->kind == TAMIS_PASS_ENTRIES ? job->order.nnz == 0 : job->order.rows == 0 || job->heads * job->width == 0;
-    return empty ? TAMIS_OK : g->device->backend->messages->run(job);
+    bool done = empty;
+    if (!done)
+        TRY(tamis_graph_pass_run(g->device, atomic_load_explicit(&g->planned, memory_order_acquire), job, &done));
+    return done ? TAMIS_OK : g->device->backend->messages->run(job);
 }
 
 /* Where a matrix of a call has its rows. */
@@ -331,6 +336,18 @@ static void set_text(const message_call *c, const tamis_message_text *text, bool
     job->w = tamis_matrix_of(c->dOut);
 }
 
+static tamis_message_job forward_job(const message_call *c) {
+    const tamis_message_options *const o = &c->o;
+    tamis_message_job job = message_job(c, is_extreme(o) ? TAMIS_PASS_LARGEST : TAMIS_PASS_SUM, &c->graph->rows);
+    job.term = c->op.term;
+    job.sign = c->op.sign;
+    job.factor = o->reduce == TAMIS_REDUCE_MIN ? -1 : 1;
+    job.mean = o->reduce == TAMIS_REDUCE_MEAN;
+    job.x = tamis_matrix_of(c->U);
+    job.y = tamis_matrix_of(c->E);
+    return job;
+}
+
 tamis_status tamis_message_pass(const tamis_graph *graph, const tamis_message_options *options, const tamis_dense *U,
                                 const tamis_dense *E, const tamis_dense *out, void *argument, void *stream) {
     message_call c;
@@ -352,21 +369,15 @@ tamis_status tamis_message_pass(const tamis_graph *graph, const tamis_message_op
     const tamis_operand result = output_of(&s, "out", out, AT_ROWS, "gets the result");
     TRY(tamis_operands_check(graph->device, (const tamis_operand *const[]){&u, &e, &v, &result}, 4));
     TRY(tamis_message_check_argument(argument, o->argument_type, is_extreme(o), false));
-    tamis_message_job job = message_job(&c, is_extreme(o) ? TAMIS_PASS_LARGEST : TAMIS_PASS_SUM, &graph->rows);
-    job.term = c.op.term;
-    job.sign = c.op.sign;
-    job.factor = o->reduce == TAMIS_REDUCE_MIN ? -1 : 1;
-    job.mean = o->reduce == TAMIS_REDUCE_MEAN;
-    job.x = tamis_matrix_of(U);
-    job.y = tamis_matrix_of(E);
+    tamis_message_job job = forward_job(&c);
     job.out = tamis_matrix_of(out);
     job.argument = (tamis_place){argument, 0};
     if (o->op == TAMIS_MESSAGE_TEXT) set_text(&c, &c.text, false, &job);
     return tamis_message_run(graph, &job);
 }
 
-/* The gradient by U, over the columns. */
-static tamis_status back_to_nodes(const message_call *c, const tamis_dense *dU) {
+/* The pass of the gradient by U, over the columns. */
+static tamis_message_job nodes_job(const message_call *c) {
     const tamis_graph *const g = c->graph;
     tamis_message_job job = message_job(c, is_extreme(&c->o) ? TAMIS_PASS_TAKEN : TAMIS_PASS_SUM, &g->columns);
     job.term = c->op.back;
@@ -376,14 +387,19 @@ static tamis_status back_to_nodes(const message_call *c, const tamis_dense *dU) 
     else
         job.y = tamis_matrix_of(c->E);
     if (job.term == TAMIS_TERM_GATE) job.z = tamis_matrix_of(c->U);
-    job.out = tamis_matrix_of(dU);
     job.argument = tamis_place_at(c->argument, 0);
     if (c->o.reduce == TAMIS_REDUCE_MEAN) {
         job.other_offsets = g->rows.offsets;
         job.other_offset_type = g->rows.offset_type;
     }
+    return job;
+}
+
+static tamis_status back_to_nodes(const message_call *c, const tamis_dense *dU) {
+    tamis_message_job job = nodes_job(c);
+    job.out = tamis_matrix_of(dU);
     if (job.term == TAMIS_TERM_TEXT) set_text(c, &c->by_u, true, &job);
-    return tamis_message_run(g, &job);
+    return tamis_message_run(c->graph, &job);
 }
 
 /* The gradient by V, over the rows, where dOut and the arguments are. */
@@ -397,7 +413,8 @@ static tamis_status back_to_rows(const message_call *c, const tamis_dense *dV) {
     return tamis_message_run(c->graph, &job);
 }
 
-static tamis_status back_to_edges(const message_call *c, const tamis_dense *dE) {
+/* The pass of the gradient by E, over the entries. */
+static tamis_message_job edges_job(const message_call *c) {
     tamis_message_job job = message_job(c, TAMIS_PASS_ENTRIES, &c->graph->rows);
     job.term = c->op.back;
     job.factor = c->op.sign;
@@ -405,8 +422,13 @@ static tamis_status back_to_edges(const message_call *c, const tamis_dense *dE) 
     job.z = tamis_matrix_of(c->dOut);
     if (job.term != TAMIS_TERM_X) job.x = tamis_matrix_of(c->U);
     if (job.term == TAMIS_TERM_GATE) job.y = tamis_matrix_of(c->E);
-    job.out = tamis_matrix_of(dE);
     job.argument = tamis_place_at(c->argument, 0);
+    return job;
+}
+
+static tamis_status back_to_edges(const message_call *c, const tamis_dense *dE) {
+    tamis_message_job job = edges_job(c);
+    job.out = tamis_matrix_of(dE);
     if (job.term == TAMIS_TERM_TEXT) {
         set_text(c, &c->by_e, false, &job);
         job.here = true;
@@ -468,6 +490,18 @@ tamis_status tamis_message_backward(const tamis_graph *graph, const tamis_messag
     if (dU) TRY(back_to_nodes(&c, dU));
     if (o->dV) TRY(back_to_rows(&c, o->dV));
     return dE ? back_to_edges(&c, dE) : TAMIS_OK;
+}
+
+tamis_status tamis_message_passes(const tamis_graph *g, const tamis_message_options *options, void *stream,
+                                  tamis_message_job jobs[TAMIS_MESSAGE_PASSES], int *count) {
+    message_call c = {.graph = g};
+    TRY(read_options(g, options, stream, &c));
+    *count = 0;
+    jobs[(*count)++] = forward_job(&c);
+    if (g->forward_only || c.o.op == TAMIS_MESSAGE_TEXT) return TAMIS_OK;
+    if (c.op.reads_u) jobs[(*count)++] = nodes_job(&c);
+    if (c.op.reads_e) jobs[(*count)++] = edges_job(&c);
+    return TAMIS_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ edge vectors */

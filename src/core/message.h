@@ -2,7 +2,10 @@
 #ifndef TAMIS_CORE_MESSAGE_H
 #define TAMIS_CORE_MESSAGE_H
 
+#include <stdatomic.h>
+
 #include "backend/attention.h"
+#include "core/graph_pass.h"
 #include "core/operand.h"
 
 struct tamis_graph {
@@ -11,7 +14,8 @@ struct tamis_graph {
     bool forward_only;
     tamis_row_order row_order, column_order; /* row_order has no arrays if S is one */
     tamis_message_order rows, columns;
-    int64_t *column_places; /* NULL: not requested */
+    int64_t *column_places;              /* NULL: not requested */
+    _Atomic(tamis_graph_pass *) planned; /* the newest first; entries never change */
 };
 
 tamis_status tamis_message_check_graph(const tamis_graph *graph, const void *stream);
@@ -32,5 +36,11 @@ int tamis_message_threads(const tamis_graph *graph);
 tamis_message_job tamis_message_job_of(const tamis_graph *g, void *stream, tamis_message_pass_kind kind,
                                        const tamis_message_order *order, tamis_type type, int64_t heads, int64_t width);
 tamis_status tamis_message_run(const tamis_graph *g, const tamis_message_job *job);
+
+/* The passes of a call and, if the graph has an order by columns, of its gradients, without matrices. Gradients of
+   texts are left out. */
+enum { TAMIS_MESSAGE_PASSES = 3 };
+tamis_status tamis_message_passes(const tamis_graph *g, const tamis_message_options *options, void *stream,
+                                  tamis_message_job jobs[TAMIS_MESSAGE_PASSES], int *count);
 
 #endif

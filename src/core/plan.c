@@ -218,8 +218,8 @@ static tamis_status prepare(tamis_plan *plan) {
     const bool waits = plan->edge_text && plan->edge_text->value.arrays > 0; /* for arrays, which executions have */
     if (o->effort == TAMIS_EFFORT_MEASURE && !waits && !plan->problem.once &&
         plan->choice.chosen_by != TAMIS_CHOSEN_NAMED)
-        return tamis_choose_measured(&plan->problem, &device->description, stages(plan), &plan->choice,
-                                     &plan->prepared);
+        return tamis_choose_measured(&plan->problem, &device->description, stages(plan),
+                                     plan->beside ? &plan->beside->rival : NULL, &plan->choice, &plan->prepared);
     return device->backend->prepare(plan->choice.algorithm, &plan->problem, &plan->prepared);
 }
 
@@ -256,12 +256,14 @@ static tamis_status make(tamis_plan *plan, const tamis_sparse *S, const tamis_op
     start = tamis_clock_seconds(); /* the probe runs once per machine and does not count as set-up */
     plan->pattern = *S;
     if (S->values) plan->problem.value_type = S->value_type;
-    plan->problem.has_values = S->values && tamis_plan_needs_values(plan) &&
+    const bool has_values = plan->beside ? plan->beside->has_values : S->values != NULL;
+    plan->problem.has_values = has_values && tamis_plan_needs_values(plan) &&
                                (!plan->edge_text || tamis_edge_text_reads(plan->edge_text, TAMIS_STEP_S));
     TRY(take_pattern(plan));
     TRY(device->backend->profile(&plan->problem, &plan->evidence));
     TRY(tamis_choose(device->backend, &plan->problem, plan->options.algorithm, once, &plan->choice));
     TRY(prepare(plan));
+    if (!plan->prepared) return TAMIS_OK; /* the rival is faster */
     device->backend->sizes(plan->prepared, &plan->sizes);
     if (plan->options.effort != TAMIS_EFFORT_MEASURE)
         tamis_turns_make(&plan->problem, &plan->choice, &plan->prepared, &plan->sizes, &plan->turns);
@@ -305,17 +307,19 @@ static tamis_status make_from(tamis_plan *plan, const tamis_sparse *S, const tam
 }
 
 static tamis_status make_new(tamis_device *device, const tamis_sparse *S, const tamis_part *part,
-                             const tamis_options *options, bool once, tamis_plan **plan) {
+                             const tamis_beside *beside, const tamis_options *options, bool once, tamis_plan **plan) {
     tamis_status status = TAMIS_OK;
     tamis_plan *made = NULL;
     if (!device) return tamis_fail(TAMIS_ERROR_ARGUMENT, "device = NULL: open one with tamis_device_open");
     TRY(tamis_allocate_zeroed(1, sizeof *made, "a plan", (void **)&made));
     made->device = device;
     made->part = part;
+    made->beside = beside;
     made->own_values = part && part->own_values;
     tamis_destroy_passed(device);
     TRY_GOTO(failed, make_from(made, S, options, once));
     made->part = NULL;
+    made->beside = NULL;
     *plan = made;
     return TAMIS_OK;
 failed:
@@ -325,12 +329,17 @@ failed:
 
 tamis_status tamis_plan_make(tamis_device *device, const tamis_sparse *S, const tamis_options *options, bool once,
                              tamis_plan **plan) {
-    return make_new(device, S, NULL, options, once, plan);
+    return make_new(device, S, NULL, NULL, options, once, plan);
 }
 
 tamis_status tamis_plan_make_part(tamis_device *device, const tamis_sparse *S, const tamis_part *part,
                                   const tamis_options *options, tamis_plan **plan) {
-    return make_new(device, S, part, options, false, plan);
+    return make_new(device, S, part, NULL, options, false, plan);
+}
+
+tamis_status tamis_plan_make_beside(tamis_device *device, const tamis_sparse *S, const tamis_beside *beside,
+                                    const tamis_options *options, tamis_plan **plan) {
+    return make_new(device, S, NULL, beside, options, false, plan);
 }
 
 tamis_status tamis_plan_create(tamis_device *device, const tamis_sparse *S, const tamis_options *options,

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 
 #include "backend/edge.h"
+#include "backend/trial.h"
 #include "core/device.h"
 #include "select/turns.h"
 
@@ -36,6 +37,12 @@ typedef struct tamis_part {
     bool own_values;        /* S has its own values, in its order; otherwise the whole's */
 } tamis_part;
 
+/* A plan for a pass over a graph, which a call of another kind computes too. */
+typedef struct tamis_beside {
+    tamis_rival rival;
+    bool has_values; /* executions bring values, although S has none */
+} tamis_beside;
+
 struct tamis_plan {
     const tamis_device *device;
     tamis_memory_source *source; /* from options.allocator; NULL: the backend's own */
@@ -48,8 +55,9 @@ struct tamis_plan {
     tamis_prepared_sizes sizes; /* what executions need; with `turns`, of both algorithms */
     tamis_turns *turns;         /* NULL: no trial */
 
-    const tamis_part *part; /* while the plan is made; NULL: S is the whole */
-    bool own_values;        /* tamis_part.own_values */
+    const tamis_part *part;     /* while the plan is made; NULL: S is the whole */
+    const tamis_beside *beside; /* while the plan is made; NULL: it is for an operation */
+    bool own_values;            /* tamis_part.own_values */
     tamis_row_order
         order; /* the CSR that the plan made from COO, a slice of rows or the transpose; in the backend's memory */
 
@@ -68,6 +76,11 @@ void tamis_plan_release(tamis_plan *plan);
 /* Makes a plan for entries of a larger matrix; S is a CSR whose offsets begin at 0. */
 tamis_status tamis_plan_make_part(tamis_device *device, const tamis_sparse *S, const tamis_part *part,
                                   const tamis_options *options, tamis_plan **plan);
+
+/* Makes a measured plan for a pass. If the rival is the fastest, the plan has nothing prepared: it only has the
+   choice. */
+tamis_status tamis_plan_make_beside(tamis_device *device, const tamis_sparse *S, const tamis_beside *beside,
+                                    const tamis_options *options, tamis_plan **plan);
 
 /* The choice that executions follow. A trial may end at any time, so a report asks once. */
 static inline tamis_turns_state tamis_plan_now(const tamis_plan *plan) {

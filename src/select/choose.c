@@ -95,7 +95,7 @@ tamis_status tamis_choose(const tamis_backend *backend, const tamis_problem *pro
     choice->reason[0] = 0;
     choice->declined_count = choice->candidate_count = 0;
     choice->chosen_by = TAMIS_CHOSEN_PREDICTED;
-    choice->measured_seconds = choice->measuring_seconds = 0;
+    choice->measured_seconds = choice->measuring_seconds = choice->rival_seconds = 0;
     choice->measuring_bytes = 0;
     if (name && strcmp(name, "auto") != 0) return by_name(backend, problem, name, choice);
 

@@ -30,6 +30,7 @@ typedef struct tamis_choice {
     double measured_seconds; /* of a call of the chosen one; 0: never measured */
     double measuring_seconds;
     int64_t measuring_bytes; /* operands and scratch for measuring */
+    double rival_seconds;    /* of a call that was timed beside the algorithms; 0: there was none, or not this time */
     tamis_declined declined[TAMIS_CHOICES_MOST];
     int declined_count;
 } tamis_choice;

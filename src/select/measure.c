@@ -6,7 +6,6 @@
 #include <string.h>
 #include <tamis/version.h>
 
-#include "backend/trial.h"
 #include "base/clock.h"
 #include "base/load.h"
 #include "base/status.h"
@@ -30,7 +29,8 @@ static const struct {
 
 typedef struct contestant {
     tamis_candidate *candidate;
-    tamis_prepared *prepared; /* NULL if it failed */
+    tamis_prepared *prepared; /* NULL if it failed, and of the rival */
+    const tamis_rival *rival; /* NULL if it failed, and of algorithms */
     double prepare_seconds;
     int calls;
     char why[160]; /* why it failed */
@@ -40,9 +40,13 @@ typedef struct contest {
     const tamis_problem *problem;
     tamis_trial trial;
     double executions; /* executions of the trial per execution of the plan */
-    contestant at[TAMIS_CANDIDATES_MOST];
+    const tamis_rival *rival;
+    tamis_candidate as_candidate; /* the rival */
+    contestant at[TAMIS_CANDIDATES_MOST + 1];
     int count;
 } contest;
+
+static bool is_in(const contestant *one) { return one->prepared || one->rival; }
 
 /* ------------------------------------------------------------------------------------------ the key */
 
@@ -55,7 +59,8 @@ static int step(double x) { return x > 0 ? (int)lround(4 * log2(x)) : -1000; }
  * profile. The same pattern always has the same key, whatever its values; another one of the same sizes has the same
  * key only if all predictions see them as equal. expected_calls count in powers of two. False if the key is too long.
  */
-static bool make_key(const tamis_problem *p, const tamis_device_description *device, bool staged, char *key) {
+static bool make_key(const tamis_problem *p, const tamis_device_description *device, bool staged,
+                     const tamis_rival *rival, char *key) {
     const tamis_evidence *const e = p->evidence;
     const tamis_profile *const f = &e->profile;
     tamis_text_buffer text = {.to = key, .bytes = TAMIS_REMEMBERED_KEY};
@@ -79,6 +84,7 @@ static bool make_key(const tamis_problem *p, const tamis_device_description *dev
         tamis_text_add(&text, "|");
         tamis_program_key(&p->edge_constants.text->value, &text);
     }
+    if (rival) tamis_text_add(&text, "|beside %s", rival->name);
     if (!TAMIS_LAB) tamis_text_add(&text, "|no laboratory"); /* another build may have chosen one of its methods */
 #ifdef TAMIS_SLOW_KERNELS
     tamis_text_add(&text, "|kernels for tests");
@@ -94,6 +100,7 @@ static bool make_key(const tamis_problem *p, const tamis_device_description *dev
 static void fail_one(contest *c, contestant *one) {
     if (one->prepared) c->problem->backend->release(one->prepared);
     one->prepared = NULL;
+    one->rival = NULL;
     one->candidate->measured_seconds = 0;
     snprintf(one->why, sizeof one->why, "%s", tamis_last_error());
 }
@@ -104,6 +111,10 @@ static tamis_status prepare_all(contest *c, tamis_choice *choice, int *alive) {
     const tamis_problem *const p = c->problem;
     tamis_status last = TAMIS_OK;
     *alive = 0;
+    if (c->rival) {
+        c->at[c->count++] = (contestant){.candidate = &c->as_candidate, .rival = c->rival};
+        ++*alive;
+    }
     for (int i = 0; i < choice->candidate_count; i++) {
         contestant *const one = &c->at[c->count++];
         *one = (contestant){.candidate = &choice->candidates[i]};
@@ -122,7 +133,7 @@ static tamis_status prepare_all(contest *c, tamis_choice *choice, int *alive) {
 }
 
 static tamis_status time_one(contest *c, contestant *one, double *seconds) {
-    TRY(tamis_trial_time(&c->trial, one->prepared, one->calls, seconds));
+    TRY(tamis_trial_time(&c->trial, one->prepared, one->rival, one->calls, seconds));
     *seconds *= c->executions;
     return TAMIS_OK;
 }
@@ -148,7 +159,7 @@ static double total_of(const tamis_problem *problem, const tamis_candidate *cand
 static double least_total(const contest *c) {
     double least = INFINITY;
     for (int i = 0; i < c->count; i++)
-        if (c->at[i].prepared && c->at[i].candidate->measured_seconds > 0)
+        if (is_in(&c->at[i]) && c->at[i].candidate->measured_seconds > 0)
             least = fmin(least, total_of(c->problem, c->at[i].candidate));
     return least;
 }
@@ -160,7 +171,7 @@ static tamis_status time_all(contest *c, int round, int *alive) {
     for (int i = 0; i < c->count; i++) {
         contestant *const one = &c->at[i];
         double seconds = INFINITY;
-        if (!one->prepared) continue;
+        if (!is_in(one)) continue;
         if (round > 0 && one->calls == 1 && total_of(c->problem, one->candidate) > rule.behind * least) continue;
         const tamis_status status = round == 0 ? warm_up(c, one) : time_one(c, one, &seconds);
         if (status != TAMIS_OK) {
@@ -176,8 +187,8 @@ static tamis_status time_all(contest *c, int round, int *alive) {
 
 static contestant *winner_of(contest *c) {
     const double least = least_total(c);
-    for (int i = 0; i < c->count; i++) /* the best predicted one first */
-        if (c->at[i].prepared && total_of(c->problem, c->at[i].candidate) <= TAMIS_TIE * least) return &c->at[i];
+    for (int i = 0; i < c->count; i++) /* the rival first, and then the best predicted one */
+        if (is_in(&c->at[i]) && total_of(c->problem, c->at[i].candidate) <= TAMIS_TIE * least) return &c->at[i];
     return NULL;
 }
 
@@ -204,11 +215,13 @@ void tamis_choice_decide(tamis_choice *choice, const tamis_candidate *winner, co
 static void tell(const contest *c, const contestant *winner, tamis_choice *choice) {
     const long long calls = (long long)c->problem->evidence->expected_calls;
     char in[64];
-    snprintf(in, sizeof in, "for %lld call%s of the %d best predicted", calls, calls == 1 ? "" : "s", c->count);
-    tamis_choice_decide(choice, winner->candidate, in);
+    snprintf(in, sizeof in, "for %lld call%s of the %d best predicted", calls, calls == 1 ? "" : "s",
+             choice->candidate_count);
+    choice->rival_seconds = c->as_candidate.measured_seconds;
+    if (!winner->rival) tamis_choice_decide(choice, winner->candidate, in);
     for (int i = 0; i < c->count; i++) {
         tamis_declined *const row = tamis_choice_declined(choice, c->at[i].candidate->algorithm);
-        if (!c->at[i].prepared && row)
+        if (!is_in(&c->at[i]) && row)
             snprintf(row->reason, sizeof row->reason, "it could not be measured: %s", c->at[i].why);
     }
 }
@@ -276,32 +289,37 @@ static tamis_status take_remembered(const tamis_problem *p, const tamis_remember
 }
 
 tamis_status tamis_choose_measured(const tamis_problem *problem, const tamis_device_description *device, bool staged,
-                                   tamis_choice *choice, tamis_prepared **prepared) {
+                                   const tamis_rival *rival, tamis_choice *choice, tamis_prepared **prepared) {
     const tamis_problem *const p = problem;
     const bool empty = p->nnz == 0 || p->inner + p->width == 0;
     char key[TAMIS_REMEMBERED_KEY];
-    if (choice->candidate_count < 2 || empty) {
+    *prepared = NULL;
+    if (choice->candidate_count + (rival != NULL) < 2 || empty) {
         const size_t used = strlen(choice->reason);
         snprintf(choice->reason + used, sizeof choice->reason - used, "; nothing was measured, since %s",
                  empty ? "there is nothing to compute" : "it is the only candidate");
         return p->backend->prepare(choice->algorithm, p, prepared);
     }
     /* the caller's parameters may suit only one algorithm, and a remembered plan has none */
-    const bool keeps = p->parameters[0] == 0 && make_key(p, device, staged, key);
+    const bool keeps = p->parameters[0] == 0 && make_key(p, device, staged, rival, key);
     tamis_remembered before = {.seconds = 0};
     const bool known = keeps && tamis_remembered_find(key, &before);
     if (known && !before.doubtful) {
+        if (rival && strcmp(before.algorithm, rival->name) == 0) {
+            choice->rival_seconds = before.seconds;
+            return TAMIS_OK;
+        }
         TRY(take_remembered(p, &before, choice, prepared));
         if (*prepared) return TAMIS_OK;
     }
     const tamis_load_point begin = tamis_load_begin();
     const int64_t members = staged ? 1 : p->batch, executions = staged ? p->batch : 1;
-    contest c = {.problem = p, .trial.problem = p, .executions = (double)executions};
+    contest c = {.problem = p, .trial.problem = p, .rival = rival, .executions = (double)executions};
     TRY(hold(&c, choice, members, prepared));
     if (!keeps) return TAMIS_OK;
     const tamis_load load = tamis_load_since(&begin, p->backend->location == TAMIS_HOST ? p->threads : 0);
-    const char *const winner = choice->algorithm->description.name;
-    tamis_remembered plan = {.seconds = choice->measured_seconds};
+    const char *const winner = *prepared ? choice->algorithm->description.name : rival->name;
+    tamis_remembered plan = {.seconds = *prepared ? choice->measured_seconds : choice->rival_seconds};
     plan.doubtful = load.disturbed && !(known && strcmp(before.algorithm, winner) == 0);
     if (plan.doubtful) {
         const size_t used = strlen(choice->reason);

@@ -2,6 +2,7 @@
 #ifndef TAMIS_SELECT_MEASURE_H
 #define TAMIS_SELECT_MEASURE_H
 
+#include "backend/trial.h"
 #include "select/choose.h"
 
 /* Candidates that take at most this multiple of the fastest one's time are equal to it, and the prediction decides: so
@@ -16,9 +17,10 @@ void tamis_choice_decide(tamis_choice *choice, const tamis_candidate *winner, co
  * Prepares the algorithm if the caller leaves the choice to the library: the one remembered for such a problem on such
  * a chip, else the fastest candidate by measurement, which is then remembered. `choice` reports it, with all times.
  * `staged`: batch members run one at a time. Candidates that fail are skipped; if all fail, returns the last one's
- * error.
+ * error. `rival` (NULL: none) is timed beside the candidates; if it is the fastest, or as fast as the fastest,
+ * *prepared is NULL. choice->rival_seconds is then its time, also when an algorithm wins.
  */
 tamis_status tamis_choose_measured(const tamis_problem *problem, const tamis_device_description *device, bool staged,
-                                   tamis_choice *choice, tamis_prepared **prepared);
+                                   const tamis_rival *rival, tamis_choice *choice, tamis_prepared **prepared);
 
 #endif

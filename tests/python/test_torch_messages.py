@@ -57,6 +57,31 @@ def test_ties_and_nan():
     assert tt.message(pattern, "add", nan, torch.zeros_like(e), reduce="max").isnan().flatten().tolist() == [True, True, False]
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("op", ["copy_u", "mul"])
+def test_planned_passes(op, dtype):
+    """Multiples of a quarter have exact sums: whatever computes a pass, the bits are the same, forward and backward, direct and compiled."""
+    pattern = tt.Pattern.from_csr(torch.tensor([0, 3, 3, 7, 12], device=DEVICE), torch.arange(12, device=DEVICE) % 5, (4, 5))
+    x = (torch.arange(5 * 16, device=DEVICE) % 13).reshape(5, 16).to(dtype).div(4).requires_grad_()
+    e = (torch.arange(12, device=DEVICE) % 7).to(dtype).div(4).requires_grad_() if op == "mul" else None
+    given = [x] if e is None else [x, e]
+
+    def call():
+        out = tt.message(pattern, op, x, e)
+        return [out, *torch.autograd.grad(out, given, torch.ones_like(out))]
+    before = call()
+    text = tt.plan_message(pattern, op, x, e, expected_calls=10)
+    assert text.count("\nplanned  ") == 2 and "sums of rows" in text and ("dot products" in text) == (op == "mul")
+    assert all(torch.equal(a, b) for a, b in zip(before, call()))
+    compiled = torch.compile(lambda x: tt.message(pattern, op, x, e), backend="eager", fullgraph=True)
+    assert torch.equal(compiled(x), before[0])
+    assert tt.plan_message(pattern, op, x, e, reduce="max").count("\nplanned  ") == 2  # which no algorithm computes
+    with pytest.raises(_errors.ArgumentError, match="e is None"):
+        tt.plan_message(pattern, "mul", x)
+    with pytest.raises(_errors.ArgumentError, match="expected_calls"):
+        tt.plan_message(pattern, op, x, e, expected_calls=-1)
+
+
 def test_expressions_again_and_compiled():
     """The same call has the same recipe; other numbers, operands and expressions have others, in compiled code too."""
     pattern, rows, columns = make()

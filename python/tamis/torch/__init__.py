@@ -31,7 +31,7 @@ from ._attention import cached_attention
 from ._direct import any_recorded, plain
 from ._edge_network import edge_network
 from ._graph_attention import edge_softmax, graph_attention, segment
-from ._messages import edge_op, message, messages
+from ._messages import edge_op, message, messages, plan_message
 from ._pattern import Pattern
 from ._sampled import FUSED, SDDMM, SPMM, lead_of, settings_of
 from ._taken import PatternLike, places_of, taken
@@ -391,4 +391,4 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
 
 
-__all__ = ["Pattern", "attention", "cached_attention", "edge_network", "edge_op", "edge_softmax", "fused", "graph_attention", "message", "messages", "sampled_addmm", "sddmm", "segment", "softmax", "spmm"]
+__all__ = ["Pattern", "attention", "cached_attention", "edge_network", "edge_op", "edge_softmax", "fused", "graph_attention", "message", "messages", "plan_message", "sampled_addmm", "sddmm", "segment", "softmax", "spmm"]

@@ -404,6 +404,48 @@ def _operation(op: str, numbers: Optional[Mapping[str, float]], texts: Mapping[s
 _operation._dynamo_marked_constant = True  # type: ignore[attr-defined]  # as by torch.compiler.assume_constant_result, which imports torch._dynamo
 
 
+def _given(pattern: PatternLike, op: str, x: Optional[Tensor], e: Optional[Tensor], reduce: str, v: Optional[Tensor], numbers: Any, need: Any) -> tuple:
+    """Check the arguments of `message`. Returns the pattern, the numbers of the operator, its operands, an operand as wide as the result, and x, e and v as
+    autocast has them."""
+    (number, reads), how = _operation(op, *_direct.as_constants(numbers)), _number("reduce", reduce, REDUCES)
+    if not need:
+        x, e, v = _direct.cast(x, e, v)
+    pattern = _check(pattern, x=x, e=e, v=v)
+    for name, given, wanted in zip(("x", "e", "v"), (x, e, v), reads):
+        if (given is not None) != wanted:
+            raise _errors.ArgumentError(f"{name} is {'None' if given is None else 'given'}: {op} {'reads it' if wanted else 'does not read it, expected None'}")
+    like = MESSAGE.like((x, e, v))
+    heads = like.shape[1] if like.dim() == 3 else 1
+    left = None if x is None else _matrix(x, "x", pattern.cols, "node at the other end, a column of the pattern")
+    right = None if v is None else _matrix(v, "v", pattern.rows, "node, a row of the pattern")
+    if x is not None and v is not None and x.shape[1:] != v.shape[1:]:
+        raise _errors.ArgumentError(f"v has shape {tuple(v.shape)} and x {tuple(x.shape)}: expected the same heads and width")
+    edges, data = (None, c.TAMIS_E_NONE) if e is None else _edges(e, v if x is None else x, pattern.nnz, "v" if x is None else "x", need)
+    return pattern, (number, how, data, heads), (left, edges, right), like, (x, e, v)
+
+
+def plan_message(pattern: PatternLike, op: str, x: Optional[Tensor], e: Optional[Tensor] = None, reduce: str = "sum", v: Optional[Tensor] = None,
+                 numbers: Optional[Mapping[str, float]] = None, expected_calls: int = 1000) -> str:
+    """Plan `message` with such arguments, and its gradients, by measurement; return what `pattern.explain()` says then.
+
+    The sum of "copy_u" is a product of a sparse matrix, as is that of "mul" by a number for each edge of a pattern in the order of its rows, and the gradients are
+    such products and sampled ones. This times the kernel of messages beside the algorithms of `spmm` and `sddmm`, and later calls of all functions that have
+    such a pass over the pattern, of that type and width, take the fastest. It takes some milliseconds, and memory for the operands again. Results may change in
+    their last bits. Other calls stay as they are. expected_calls: for which the preparation of an algorithm must pay.
+
+    >>> graph = Pattern.from_edge_index(torch.tensor([[0, 1, 2], [1, 1, 0]]), num_nodes=3)
+    >>> print(plan_message(graph, "copy_u", torch.rand(3, 2)))  # doctest: +ELLIPSIS
+    3 x 3, 3 nonzeros, cpu; 1 a row (0 to 2), 1 rows empty
+    ...
+    planned      sums of rows of 2 elements, fp32, by rows: ...
+    """
+    pattern, (number, how, data, heads), _, like, _ = _given(pattern, op, x, e, reduce, v, numbers, None)
+    of, columns = pattern._current(), like.shape[-1] * heads
+    how_many = c.tamis_graph_plan_options(expected_calls=expected_calls, stream=Torch.stream(like))
+    must(lib.tamis_graph_plan(_graph(of, like).value, byref(_message_options(number, how, data, heads, columns, like.dtype, None)), byref(how_many)))
+    return pattern.explain()
+
+
 def message(pattern: PatternLike, op: str, x: Optional[Tensor], e: Optional[Tensor] = None, reduce: str = "sum", v: Optional[Tensor] = None,
             numbers: Optional[Mapping[str, float]] = None) -> Tensor:
     """Messages over the edges of a graph, reduced for each node: out[i] = reduce of op(x[j], e[t]) over the entries t = (i, j) of row i.
@@ -434,25 +476,12 @@ def message(pattern: PatternLike, op: str, x: Optional[Tensor], e: Optional[Tens
         found = MESSAGE.as_before(pattern, what, (x, e, v))
         if found is not None:
             return found
-    (number, reads), how = _operation(op, *_direct.as_constants(numbers)), _number("reduce", reduce, REDUCES)
-    if not need:
-        x, e, v = _direct.cast(x, e, v)
-    pattern = _check(pattern, x=x, e=e, v=v)
-    for name, given, wanted in zip(("x", "e", "v"), (x, e, v), reads):
-        if (given is not None) != wanted:
-            raise _errors.ArgumentError(f"{name} is {'None' if given is None else 'given'}: {op} {'reads it' if wanted else 'does not read it, expected None'}")
-    like = MESSAGE.like((x, e, v))
-    heads = like.shape[1] if like.dim() == 3 else 1
-    left = None if x is None else _matrix(x, "x", pattern.cols, "node at the other end, a column of the pattern")
-    right = None if v is None else _matrix(v, "v", pattern.rows, "node, a row of the pattern")
-    if x is not None and v is not None and x.shape[1:] != v.shape[1:]:
-        raise _errors.ArgumentError(f"v has shape {tuple(v.shape)} and x {tuple(x.shape)}: expected the same heads and width")
-    edges, data = (None, c.TAMIS_E_NONE) if e is None else _edges(e, v if x is None else x, pattern.nnz, "v" if x is None else "x", need)
-    if heads == 0:
-        return nothing((pattern.rows, *like.shape[1:]), x, e, v)
-    out = MESSAGE.called(need, pattern, (number, how, data, heads), left, edges, right)
-    if what is not None and left is x and edges is e and right is v:
-        MESSAGE.remember(pattern, what, (x, e, v), (number, how, data, heads))
+    pattern, call, operands, like, given = _given(pattern, op, x, e, reduce, v, numbers, need)
+    if call[-1] == 0:
+        return nothing((pattern.rows, *like.shape[1:]), *given)
+    out = MESSAGE.called(need, pattern, call, *operands)
+    if what is not None and all(mine is theirs for mine, theirs in zip(operands, given)):
+        MESSAGE.remember(pattern, what, given, call)
     return out if like.dim() == 2 else out.reshape(pattern.rows, *like.shape[1:])  # autograd would record this
 
 

@@ -14,6 +14,7 @@
 #include "gpu/compile/utility.h"
 #include "gpu/messages/order_call.h"
 #include "gpu/runtime/memory.h"
+#include "gpu/structure/order.h"
 #include "gpu/structure/profile.h"
 
 enum { SHORT_POWER = 5, SHORT_ROW = 1 << SHORT_POWER, LONG_ROW = 256, WARP = 32 };
@@ -45,8 +46,12 @@ static bool is_ordered(const tamis_problem *problem) {
     return problem->nnz >= ENTRIES && tamis_gpu_cuts_uneven(problem);
 }
 
+static const tamis_gpu_cuts no_cuts = {.limit = INT64_MAX};
+
 static tamis_status make_cuts(tamis_gpu_message_plan *plan, int64_t limit) {
     enum { WORTH = 64 }; /* as many entries take as long as the launch that merges */
+    plan->cuts = plan->long_cuts = plan->natural = plan->whole = no_cuts;
+    if (plan->base.profile.max <= limit && !is_ordered(&plan->base.problem)) return TAMIS_OK;
     TRY(tamis_gpu_cuts_make(&plan->base, limit, is_ordered(&plan->base.problem), &plan->cuts));
     const bool slight = plan->cuts.pieces == 2 * plan->cuts.count && 2 * limit <= WORTH;
     if (plan->cuts.count > 0 && limit < LONG_ROW)
@@ -65,6 +70,13 @@ static tamis_status make_cuts(tamis_gpu_message_plan *plan, int64_t limit) {
     }
     if (slight) plan->cuts = plan->whole;
     return TAMIS_OK;
+}
+
+static tamis_status list_rows(tamis_gpu_message_plan *plan) {
+    const tamis_problem *const problem = &plan->base.problem;
+    TRY(tamis_gpu_add_kept(&plan->base, &plan->row_indices, problem->nnz, tamis_index_size(problem->index_type),
+                           "rows of a graph's entries"));
+    return tamis_gpu_expand_rows(plan->base.device, problem->stream, problem, plan->row_indices);
 }
 
 static tamis_status prepare(void *device, void *stream, const tamis_message_order *order, void **made) {
@@ -86,13 +98,12 @@ static tamis_status prepare(void *device, void *stream, const tamis_message_orde
     if (order->nnz <= LONG_ROW) return TAMIS_OK; /* too small to gain */
     TRY(tamis_gpu_profile(&problem, &evidence));
     problem.once = false;
-    const int64_t limit = limit_of(order);
-    if (evidence.profile.max <= limit && !is_ordered(&problem)) return TAMIS_OK;
-    TRY(tamis_allocate_zeroed(1, sizeof *plan, "long rows of a graph", (void **)&plan));
+    TRY(tamis_allocate_zeroed(1, sizeof *plan, "rows of a graph", (void **)&plan));
     plan->base.device = device;
     plan->base.problem = problem;
     plan->base.profile = evidence.profile;
-    TRY_GOTO(failed, make_cuts(plan, limit));
+    TRY_GOTO(failed, make_cuts(plan, limit_of(order)));
+    if (order->over_entries) TRY_GOTO(failed, list_rows(plan));
     plan->base.problem.evidence = NULL;
     *made = plan;
     return TAMIS_OK;
@@ -109,10 +120,9 @@ static bool is_held(const tamis_gpu_device *device, const tamis_message_order *o
 
 const tamis_gpu_cuts *tamis_gpu_message_cuts(const tamis_gpu_device *device, const tamis_message_order *order,
                                              bool only_long, int64_t bytes) {
-    static const tamis_gpu_cuts none = {.limit = INT64_MAX};
     enum { WIDE = 512 }; /* bytes of a row */
     const tamis_gpu_message_plan *const plan = order->plan;
-    if (!plan) return &none;
+    if (!plan) return &no_cuts;
     /* caches find the rows that neighbours share, if these follow each other */
     if (plan->neighbours_share && bytes >= WIDE && !is_held(device, order, bytes)) return &plan->natural;
     return only_long ? &plan->long_cuts : &plan->cuts;
@@ -222,7 +232,8 @@ static int32_t loads_of(const pass *p) {
         job->type == TAMIS_F16 || (job->type == TAMIS_BF16 && job->term == TAMIS_TERM_MUL && v->team >= WIDE_TEAM);
     const bool many = rows && !slow && v->units == 1 && job->order.nnz >= LONG * job->order.rows;
     const bool few = job->order.nnz < SHORT * job->order.rows && !p->call.cuts->order; /* in an order not all are */
-    const int64_t matrices = reads_x(job) + (reads_y(job) && job->edge_data == TAMIS_E_VECTOR) + reads_w(job) +
+    const int64_t matrices = reads_x(job) + (makes_numbers(job) && reads_z(job)) +
+                             (reads_y(job) && job->edge_data == TAMIS_E_VECTOR) + reads_w(job) +
                              (reads_arguments(job) && !(job->text && job->here));
     const int64_t steps = job->text ? job->text->program.count : 0;
     const int64_t of_one =
@@ -389,8 +400,14 @@ static void add_rest(const pass *p, tamis_gpu_list *to) {
         tamis_gpu_list_array(to, &p->call, "other_offsets", job->other_offsets);
         tamis_gpu_list_add(to, tamis_gpu_integer("weighted", job->other_offsets != NULL));
     }
-    if (p->call.variant.kernel == TAMIS_MESSAGE_NUMBERS)
+    if (p->call.variant.kernel == TAMIS_MESSAGE_NUMBERS) {
+        const tamis_gpu_message_plan *const plan = job->order.plan;
+        void *const rows = plan ? plan->row_indices : NULL;
         tamis_gpu_list_add(to, tamis_gpu_integer("count", numbers_made(job)));
+        tamis_gpu_list_add(to, tamis_gpu_integer("nnz", job->order.nnz));
+        tamis_gpu_list_array(to, &p->call, "row_indices", rows);
+        tamis_gpu_list_add(to, tamis_gpu_integer("rows_known", rows != NULL));
+    }
 }
 
 static tamis_status check_slices(const pass *p, int64_t slices) {
@@ -406,7 +423,8 @@ static tamis_status launch(const pass *p) {
     const int64_t slices = numbers ? 1 : tamis_gpu_ceiling(p->span, p->slice);
     const tamis_gpu_message_variant *const v = &p->call.variant;
     const int64_t shared = p->shared * (v->share - 1) + p->grouped * (v->group / v->team - v->share); /* TASKS */
-    const int64_t tasks = (p->job->order.rows + p->call.cuts->pieces) * (numbers ? numbers_made(p->job) : 1) + shared;
+    const int64_t blocks = tamis_gpu_ceiling(p->job->order.nnz, v->loads);
+    const int64_t tasks = numbers ? blocks * numbers_made(p->job) : p->job->order.rows + p->call.cuts->pieces + shared;
     tamis_gpu_list arguments = {.count = 0};
     add_job(p, &arguments);
     add_rest(p, &arguments);

@@ -9,6 +9,7 @@
    entries only, for calls that keep the device busy for as long as such a row takes, or that gain less from a cut. */
 typedef struct tamis_gpu_message_plan {
     tamis_prepared base; /* owns the lists */
+    void *row_indices;   /* index type: the row of each entry, if passes are over entries */
     tamis_gpu_cuts cuts, long_cuts;
     tamis_gpu_cuts whole;                  /* none is cut, in the order of `cuts` */
     tamis_gpu_cuts natural;                /* as long_cuts, but rows come as they are */
