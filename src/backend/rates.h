@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-enum { TAMIS_RATES_MOST = 96 };
+enum { TAMIS_RATES_MOST = 32 };
 
 typedef enum tamis_rate_kind {
     TAMIS_RATE_FITTED = 0,

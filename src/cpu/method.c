@@ -26,7 +26,8 @@ static const struct {
     double least, short_least; /* prefetch if new bytes of B exceed this multiple of L2; short rows */
     double short_row;          /* rows of fewer bytes are short, in SpMM */
     double same_least;         /* the multiple for fused with D = B and mostly new rows */
-} prefetch = {10240, 8192, 16384, 4, 6, 256, 1.5};
+    double long_row;           /* SDDMM: the hardware's prefetcher follows rows of as many bytes */
+} prefetch = {10240, 8192, 16384, 4, 6, 256, 1.5, 1024};
 
 /* Shares of L3 that C or E, or both with B or D, must exceed for non-temporal stores. */
 static const double stream_output = 0.25, stream_all = 0.5;
@@ -42,6 +43,7 @@ int64_t tamis_cpu_choose_prefetch(const tamis_problem *problem) {
     const double least = random                                   ? prefetch.same_least
                          : spmm && row_bytes < prefetch.short_row ? prefetch.short_least
                                                                   : prefetch.least;
+    if (problem->operation == TAMIS_OP_SDDMM && row_bytes >= prefetch.long_row) return 0;
     if (fresh < 0.25 || fresh * all < least * (double)problem->evidence->cache_l2) return 0;
     const bool far = all > (double)problem->evidence->cache_l3;
     const double bytes = spmm ? prefetch.bytes : far && !problem->d_is_b ? prefetch.far_bytes : prefetch.dot_bytes;

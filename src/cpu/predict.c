@@ -69,12 +69,12 @@ double tamis_cpu_products(const tamis_problem *problem) {
     double sums = problem->operation == TAMIS_OP_SDDMM ? 0 : (double)problem->width * rates->sums.products;
     const double pairs = problem->evidence->sampled[TAMIS_CPU_SAMPLED_PAIRS];
     if (pairs > 0) {
-        const double multiple = pairs > 1 ? rates->amx : rates->pairs;
+        const double multiple = pairs > 1 ? rates->amx : 2;
         dots /= multiple;
         /* weights that are samples, or fp32 values, are not bf16 */
         if (problem->operation == TAMIS_OP_SPMM && problem->value_type == problem->type) sums /= multiple;
     }
-    return 2 * (double)problem->nnz * (dots + sums) * (problem->type == TAMIS_F16 ? rates->fp16 : 1);
+    return 2 * (double)problem->nnz * (dots + sums);
 }
 
 double tamis_cpu_far_share(const tamis_problem *problem) {
@@ -116,13 +116,16 @@ tamis_cpu_counts tamis_cpu_count_walk(const tamis_problem *problem) {
     const double nnz = (double)problem->nnz, row_bytes = tamis_cpu_row_bytes(problem);
     const double table = tamis_cpu_table_bytes(problem), l2 = (double)problem->evidence->cache_l2;
     const tamis_cpu_walk_rates *const walk = problem->operation == TAMIS_OP_SPMM ? &rates->sums : &rates->dots;
+    /* what a row misses is in the cache that holds the rows of B between its first column and its last: in a mesh the
+       rows before it have read them */
+    const double span = problem->evidence->profile.mean_span, around = span > 0 ? fmin(table, span * row_bytes) : table;
     /* fused beyond L3 first goes through B, then through D (tamis_cpu_choose_chunk) */
     const bool halves = problem->operation == TAMIS_OP_FUSED && table > (double)problem->evidence->cache_l3;
     /* if D is B, its rows are read again from L1, which the products hide */
     const double read = nnz * row_bytes * (problem->d_is_b ? 0.5 : 1), far = tamis_cpu_far_share(problem);
     const double out_of_l1 = fmax(far, fmin(1, problem->evidence->sampled[TAMIS_CPU_SAMPLED_FRESH]));
     return (tamis_cpu_counts){.far = read * far,
-                              .table = halves ? table / 2 : table,
+                              .table = halves ? around / 2 : around,
                               .near = read * (out_of_l1 - far),
                               .near_table = fmin(table, 0.5 * l2),
                               .streamed = tamis_cpu_streamed(problem),

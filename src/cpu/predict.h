@@ -17,6 +17,9 @@ typedef struct tamis_cpu_counts {
     double issued;   /* seconds of one core beside them: entries, rows, and what else has a rate */
 } tamis_cpu_counts;
 
+/* Set-up of an entry of cells, over the rate. */
+#define TAMIS_CPU_CELLS_SETUP 1.5
+
 /* Seconds of a call. */
 double tamis_cpu_seconds(const tamis_problem *problem, const tamis_cpu_counts *counts);
 

@@ -5,15 +5,11 @@
 
 #define RATE(name_) TAMIS_RATE(tamis_cpu_rates, name_, TAMIS_RATE_FITTED)
 static const tamis_rate_row rows[] = {
-    RATE(call),           RATE(unhidden),        RATE(entry),
-    RATE(fp16),           RATE(pairs),           RATE(amx),
-    RATE(dots.row),       RATE(dots.products),   RATE(sums.row),
-    RATE(sums.products),  RATE(panels.run),      RATE(panels.dots),
-    RATE(panels.sums),    RATE(panels.alone),    RATE(panels.setup),
-    RATE(tiles.segment),  RATE(tiles.wait),      RATE(tiles.entry),
-    RATE(tiles.setup),    RATE(cells.peak),      RATE(cells.column),
-    RATE(cells.element),  RATE(cells.setup),     RATE(tile_unit.product),
-    RATE(tile_unit.cell), RATE(tile_unit.tiles), TAMIS_SURE(tamis_cpu_rates),
+    RATE(call),          RATE(unhidden),          RATE(entry),          RATE(amx),
+    RATE(setup),         RATE(dots.row),          RATE(dots.products),  RATE(sums.row),
+    RATE(sums.products), RATE(panels.run),        RATE(panels.dots),    RATE(panels.sums),
+    RATE(panels.alone),  RATE(tiles.segment),     RATE(tiles.entry),    RATE(cells.peak),
+    RATE(cells.column),  RATE(tile_unit.product), RATE(tile_unit.cell), TAMIS_SURE(tamis_cpu_rates),
 };
 static_assert(sizeof(tamis_cpu_rates) <= TAMIS_RATES_MOST * sizeof(double), "evidence has room for the rates");
 static_assert(sizeof(tamis_cpu_rates) == sizeof rows / sizeof rows[0] * sizeof(double), "each rate has a row");

@@ -16,31 +16,25 @@ typedef struct tamis_cpu_rates {
     double call;                     /* a call, and each thread that it wakes */
     double unhidden;                 /* share of moving and computing that the longest of them does not hide */
     double entry;                    /* an entry: its index and its address */
-    double fp16;                     /* factor: products of operands that are converted */
-    double pairs, amx;               /* products of bf16 made in pairs: multiple of the peak; on processors with AMX */
+    double amx;                      /* products of bf16 in pairs on processors with AMX: multiple of the peak */
+    double setup;                    /* an entry of the tiles' table; other indices take a multiple of it */
     tamis_cpu_walk_rates dots, sums; /* rows of SDDMM and fused; of SpMM */
     struct {
         double run;        /* a run of entries that the same rows have; in SpMM each vector of its rows */
         double dots, sums; /* products of a run's rows, over the walk's */
         double alone;      /* an entry that one row has, which nothing prefetches: share of the walk's time, again */
-        double setup;      /* an entry's share of making the index */
     } panels;
     struct {
         double segment; /* a row's part of a tile */
-        double wait;    /* the same, if its part of S is beyond L2, and a page from the one before */
         double entry;   /* a visit to the table of segments, which may be empty */
-        double setup;   /* an entry of that table */
     } tiles;
     struct {
-        double peak;    /* share of the arithmetic's peak */
-        double column;  /* a column of 32 rows: copies, masks, softmax */
-        double element; /* of a row of A */
-        double setup;   /* an entry's share of making the index */
+        double peak;   /* share of the arithmetic's peak */
+        double column; /* a column of 32 rows: copies, masks, softmax */
     } cells;
     struct {
         double product; /* of two tiles */
-        double cell;    /* all of it but its products */
-        double tiles;   /* packing two tiles of B */
+        double cell;    /* all of it but its products; packing two tiles of B */
     } tile_unit;
     double sure[TAMIS_LEADS]; /* no rates: see backend/rates.h */
 } tamis_cpu_rates;

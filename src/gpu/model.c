@@ -22,8 +22,10 @@ double tamis_gpu_issue(const tamis_problem *p, double picoseconds) {
     return picoseconds * 1e-12 * scale;
 }
 
-double tamis_gpu_nonzero_ps(const tamis_problem *p, tamis_gpu_cost cost, double bytes) {
-    return tamis_gpu_cost_of(cost, bytes) * (tamis_type_size(p->type) == 2 ? tamis_gpu_rates_of(p)->halves : 1);
+double tamis_gpu_nonzero_ps(const tamis_problem *p, double entry_ps, double bytes) {
+    static const double halves = 1.5; /* half of a byte's time is arithmetic, and 16 bits have twice the numbers */
+    const double all = bytes * tamis_gpu_rates_of(p)->byte_ps + entry_ps;
+    return all * (tamis_type_size(p->type) == 2 ? halves : 1);
 }
 
 double tamis_gpu_launches(const tamis_problem *p, double count) { return count * tamis_gpu_rates_of(p)->launch; }
@@ -52,17 +54,17 @@ double tamis_gpu_row_bytes(const tamis_problem *p) {
 double tamis_gpu_launched(const tamis_problem *p, double seconds) { return tamis_gpu_launches(p, 1) + seconds; }
 
 double tamis_gpu_row_each(const tamis_problem *p, double bytes) {
-    const tamis_gpu_cost cost = {.byte = tamis_gpu_rates_of(p)->row_byte_ps};
-    return tamis_gpu_issue(p, tamis_gpu_nonzero_ps(p, cost, bytes));
+    return tamis_gpu_issue(p, tamis_gpu_nonzero_ps(p, 0, 2 * bytes));
 }
 
-double tamis_gpu_chain(const tamis_problem *p, double nonzeros) {
-    return nonzeros * tamis_gpu_issue(p, tamis_gpu_rates_of(p)->chain_ps);
+double tamis_gpu_chain(const tamis_problem *p, double nonzeros, int64_t at_once) {
+    return ceil(nonzeros / (double)at_once) * tamis_gpu_rates_of(p)->step;
 }
 
 double tamis_gpu_cells_seconds(const tamis_problem *p) {
     const tamis_gpu_rates *const f = tamis_gpu_rates_of(p);
-    return f->cells.fixed + (double)p->nnz * tamis_gpu_issue(p, f->cells.nonzero_ps);
+    enum { SORTS = 6 /* times the launches of ordering rows */, NONZERO_PS = 550 };
+    return SORTS * f->order + (double)p->nnz * tamis_gpu_issue(p, NONZERO_PS);
 }
 
 double tamis_gpu_streamed(const tamis_problem *p, double bytes) {
@@ -71,8 +73,9 @@ double tamis_gpu_streamed(const tamis_problem *p, double bytes) {
 }
 
 double tamis_gpu_softmax_seconds(const tamis_problem *p) {
-    const tamis_gpu_rates *const f = tamis_gpu_rates_of(p);
-    return f->softmax.begin + tamis_gpu_issue(p, (double)p->nnz * f->softmax.nonzero_ps);
+    enum { KERNELS = 3, PASSES = 3 /* over the scores */ };
+    return tamis_gpu_launches(p, KERNELS) +
+           tamis_gpu_issue(p, (double)p->nnz * PASSES * tamis_gpu_rates_of(p)->softmax_ps);
 }
 
 double tamis_gpu_sums_each(const tamis_problem *p, double slices) {

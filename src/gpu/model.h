@@ -8,8 +8,8 @@
 /* Converts fitted picoseconds of the whole device to seconds on this one. */
 double tamis_gpu_issue(const tamis_problem *p, double picoseconds);
 
-/* Fitted picoseconds of a nonzero whose row has this many bytes, including the conversion of 16-bit types. */
-double tamis_gpu_nonzero_ps(const tamis_problem *p, tamis_gpu_cost cost, double bytes);
+/* Picoseconds of a nonzero: `entry_ps`, and a row of this many bytes, with the conversion of 16-bit types. */
+double tamis_gpu_nonzero_ps(const tamis_problem *p, double entry_ps, double bytes);
 
 /* Seconds of this many launches. */
 double tamis_gpu_launches(const tamis_problem *p, double count);
@@ -29,8 +29,8 @@ double tamis_gpu_launched(const tamis_problem *p, double seconds);
 /* 90 for compute capability 9.0; 0 without CUDA. */
 int tamis_gpu_compute_capability(const tamis_gpu_device *device);
 
-/* Seconds of a row that one team walks alone: a chain of dependent loads. */
-double tamis_gpu_chain(const tamis_problem *p, double nonzeros);
+/* Seconds of a row that one team walks alone, in steps of `at_once` nonzeros: each waits for the loads of its own. */
+double tamis_gpu_chain(const tamis_problem *p, double nonzeros, int64_t at_once);
 
 /* Seconds to stream this many bytes from or to memory. */
 double tamis_gpu_streamed(const tamis_problem *p, double bytes);
@@ -41,7 +41,8 @@ double tamis_gpu_softmax_seconds(const tamis_problem *p);
 /* Seconds to sort the nonzeros into cells (panels_build.h). */
 double tamis_gpu_cells_seconds(const tamis_problem *p);
 
-/* Seconds of an entry of SpMM or fused that reads a row of `bytes`. */
+/* Seconds of an entry of SpMM or fused by gpu-nonzeros, whose chunks read each row of `bytes` past L1: twice as long.
+ */
 double tamis_gpu_row_each(const tamis_problem *p, double bytes);
 
 /* Number of launches for K in slices; seconds per nonzero to write and read partial sums between slices. */

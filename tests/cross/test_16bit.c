@@ -228,7 +228,7 @@ TEST(pairs_are_predicted_at_their_rate) {
                 {TAMIS_OP_FUSED, TAMIS_BF16, TAMIS_BF16, 0.5, 0},
                 {TAMIS_OP_SDDMM, TAMIS_F16, TAMIS_F16, 0, 0}};
     tamis_evidence evidence = {.cache_l1 = 1 << 15, .cache_l2 = 1 << 20};
-    tamis_cpu_rates rates = {.dots.products = 1, .sums.products = 1, .fp16 = 1, .pairs = 2, .amx = 2};
+    tamis_cpu_rates rates = {.dots.products = 1, .sums.products = 1, .amx = 2};
     memcpy(evidence.rates, &rates, sizeof rates);
     tamis_ceilings *const c = &evidence.ceilings;
     c->threads = 1;
@@ -258,7 +258,7 @@ TEST(pairs_are_predicted_at_their_rate) {
         assert_true(cross_isa_runs("v4-bf16"));
         evidence.sampled[TAMIS_CPU_SAMPLED_PAIRS] = tamis_cpu_pairs_of(rows[n].type);
         const double now = tamis_cpu_products(&multiplied);
-        const double saved = (rows[n].dots + rows[n].sums) * (1 - 1 / rates.pairs);
+        const double saved = (rows[n].dots + rows[n].sums) * (1 - 1 / rates.amx);
         assert_true(fabs(now / before - (1 - saved)) < 1e-4);
     }
 }

@@ -98,21 +98,35 @@ static const char *chosen_on(const struct machine *m, const double *rates, const
     return choice.algorithm->description.name;
 }
 
-/* Few entries in a large matrix: tiles would be visited far more often than there are entries. */
-TEST(few_entries_take_no_tiles) {
-    tamis_owned_sparse *matrix;
-    tamis_generate_options o = TAMIS_GENERATE_OPTIONS_INIT;
-    o.kind = TAMIS_KIND_UNIFORM;
-    o.rows = o.cols = 100000;
-    o.nnz = 4000;
-    o.value_type = TAMIS_F32;
-    works(tamis_generate(&o, &matrix));
-    for (int p = 0; p < tamis_cpu_rate_table.profile_count; p++)
-        for (int m = 0; m < 2; m++)
-            for (int threads = 1; threads <= 16; threads *= 4)
-                for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++)
-                    assert_string_equal(chosen_on(&machines[m], tamis_cpu_rate_table.profiles[p].rates,
-                                                  tamis_owned_sparse_view(matrix), threads, (tamis_operation)operation),
-                                        "cpu-nonzeros");
-    tamis_owned_sparse_free(matrix);
+/* By rows on either machine, with any number of threads, by the rates of either processor: few entries in a large
+   matrix, whose tiles would be visited far more often than there are entries; and meshes of one number a node, whose
+   neighbouring rows share few columns, while a row finds near it what rows before it have read. */
+static const struct by_rows {
+    tamis_kind kind;
+    int64_t rows, nnz;
+} patterns[] = {{TAMIS_KIND_UNIFORM, 100000, 4000}, {TAMIS_KIND_FEM, 20000, 300000}};
+
+TEST(rows_are_chosen_on_any_machine) {
+    for (size_t i = 0; i < sizeof patterns / sizeof patterns[0]; i++) {
+        tamis_owned_sparse *matrix;
+        tamis_generate_options o = TAMIS_GENERATE_OPTIONS_INIT;
+        o.kind = patterns[i].kind;
+        o.rows = o.cols = patterns[i].rows;
+        o.nnz = patterns[i].nnz;
+        o.block = 1;
+        o.value_type = TAMIS_F32;
+        works(tamis_generate(&o, &matrix));
+        for (int p = 0; p < tamis_cpu_rate_table.profile_count; p++)
+            for (int m = 0; m < 2; m++)
+                for (int threads = 1; threads <= 16; threads *= 4)
+                    for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++) {
+                        const char *const chosen =
+                            chosen_on(&machines[m], tamis_cpu_rate_table.profiles[p].rates,
+                                      tamis_owned_sparse_view(matrix), threads, (tamis_operation)operation);
+                        if (strcmp(chosen, "cpu-nonzeros") != 0)
+                            fail_msg("pattern %d, profile %d, machine %d, %d threads, operation %d: %s", (int)i, p, m,
+                                     threads, operation, chosen);
+                    }
+        tamis_owned_sparse_free(matrix);
+    }
 }

@@ -35,10 +35,10 @@ static const struct {
     const char *records, *chip;
     const tamis_backend *backend;
     tamis_gpu_device *device;
-    double mean, within; /* what `auto` takes over the fastest; share of the cases within 1.10 */
-} profiles[] = {{"epyc-2-cores", "AMD EPYC", &tamis_cpu_backend, NULL, 1.02, 0.93},
-                {"xeon-2-cores", "Intel(R) Xeon(R)", &tamis_cpu_backend, NULL, 1.03, 0.89},
-                {"nvidia-h200", "NVIDIA H200", &tamis_cuda_backend, &h200, 1.02, 0.92}};
+    double mean, within, most; /* what `auto` takes over the fastest; share of the cases within 1.10; the worst */
+} profiles[] = {{"epyc-2-cores", "AMD EPYC", &tamis_cpu_backend, NULL, 1.016, 0.945, 1.4},
+                {"xeon-2-cores", "Intel(R) Xeon(R)", &tamis_cpu_backend, NULL, 1.022, 0.915, 1.35},
+                {"nvidia-h200", "NVIDIA H200", &tamis_cuda_backend, &h200, 1.018, 0.935, 2}};
 
 /* Reads the records; every `step`-th case stays. */
 static void read_records(const char *folder, int step, tamis_timing_list *list) {
@@ -77,7 +77,7 @@ TEST(profiles_choose_as_their_records_say) {
         const tamis_regret regret = tamis_rates_judge(&list, built_in(profiles[i].backend->rates, profiles[i].chip));
         print_message("%s: %lld cases, %.4f, %.3f\n", profiles[i].chip, (long long)regret.cases, mean_of(regret),
                       (double)regret.near / (double)regret.cases);
-        assert_true(mean_of(regret) <= profiles[i].mean);
+        assert_true(mean_of(regret) <= profiles[i].mean && regret.most <= profiles[i].most);
         assert_true((double)regret.near >= profiles[i].within * (double)regret.cases);
         tamis_timing_list_clear(&list);
     }
@@ -89,7 +89,7 @@ TEST(a_profile_serves_another_machine) {
     read_records("xeon-2-cores", 1, &list);
     const tamis_regret regret = tamis_rates_judge(&list, built_in(&tamis_cpu_rate_table, "AMD EPYC"));
     print_message("%.4f, %.2f at most\n", mean_of(regret), regret.most);
-    assert_true(mean_of(regret) <= 1.05 && regret.most < 1.6);
+    assert_true(mean_of(regret) <= 1.04 && regret.most < 1.6);
     tamis_timing_list_clear(&list);
 }
 

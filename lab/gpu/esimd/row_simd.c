@@ -118,7 +118,8 @@ static const struct {
 
 /* Groups take whole rows: fast if rows have similar lengths, and as slow as the longest row. */
 static void predict(const tamis_problem *p, tamis_prediction *prediction) {
-    const double bytes = tamis_gpu_row_bytes(p), longest = tamis_gpu_chain(p, (double)p->evidence->profile.max);
+    enum { CHUNK = 16 };
+    const double bytes = tamis_gpu_row_bytes(p), longest = tamis_gpu_chain(p, (double)p->evidence->profile.max, CHUNK);
     const double each = tamis_gpu_row_each(p, bytes) * fitted.times[p->operation];
     const double row =
         p->operation == TAMIS_OP_SDDMM ? fitted.sddmm_row / (1 + p->evidence->profile.mean / 4) : fitted.row;

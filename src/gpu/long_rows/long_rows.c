@@ -158,8 +158,13 @@ static double alike_of(const tamis_problem *p) {
 
 /* All members together fill the device, so their time is computed at once, then a member's share: reading the rows of B
    and D once for each set of rows, or the instructions if these take longer; at least the steps of the longest part, in
-   sequence; then storing and merging the parts. The first launch is counted alone, see tamis_gpu_predict. */
+   sequence; then storing and merging the parts. The first launch is counted alone, see tamis_gpu_predict. The
+   instructions are counted, 13 of a warp for an entry and 15 for a column of 256 numbers, 900 in a nanosecond: an
+   entry, and a column that several rows share, each with its numbers. */
 static void predict(const tamis_problem *p, tamis_prediction *prediction) {
+    static const double row_ps = 2, row_number_ps = 0.048, column_ps = 3, number_ps = 0.054;
+    static const double memory = 1.15; /* factor of reading rows */
+    static const double step = 0.9e-6; /* seconds of a team's step */
     const tamis_gpu_rates *const f = tamis_gpu_rates_of(p);
     const tamis_profile *const profile = &p->evidence->profile;
     const double same = alike_of(p), numbers = (double)(p->inner + p->width), members = (double)p->batch;
@@ -172,15 +177,15 @@ static void predict(const tamis_problem *p, tamis_prediction *prediction) {
                                                     profile->max, is_even(profile));
     const double nonzeros = (double)p->nnz * members, columns = nonzeros / alike;
     const double bytes = columns * (numbers * (double)tamis_type_size(p->type) + 4);
-    const double issue = tamis_gpu_issue(p, nonzeros * tamis_gpu_cost_of(f->long_rows.row, numbers) +
-                                                columns * tamis_gpu_cost_of(f->long_rows.column, numbers));
+    const double issue =
+        tamis_gpu_issue(p, nonzeros * (row_ps + row_number_ps * numbers) + columns * (column_ps + number_ps * numbers));
     const int64_t at_once = (int64_t)form.group / form.team * form.positions; /* columns of a group's step */
     const double steps = (double)profile->max / (double)parts / (double)at_once;
     const double left = parts > 1 ? 2 * (double)(p->rows * p->batch * parts) * (double)(p->width + 2) * 4 : 0;
-    const double reading = fmax(f->long_rows.memory * tamis_gpu_streamed(p, bytes), issue);
-    const double adding = parts > 1 ? f->long_rows.merge + tamis_gpu_streamed(p, left) : 0;
-    prediction->call_seconds = f->launch + (fmax(reading, steps * f->long_rows.step) + adding) / members;
-    prediction->setup_seconds = f->long_rows.lists;
+    const double reading = fmax(memory * tamis_gpu_streamed(p, bytes), issue);
+    const double adding = parts > 1 ? f->begin + tamis_gpu_streamed(p, left) : 0;
+    prediction->call_seconds = f->launch + (fmax(reading, steps * step) + adding) / members;
+    prediction->setup_seconds = f->order;
     snprintf(
         prediction->reason, sizeof prediction->reason,
         "about %.3g rows with the same columns at once, %.3g MB of B and D; each row of up to %lld nonzeros in %lld "

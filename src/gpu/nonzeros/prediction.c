@@ -10,10 +10,11 @@
 /* Seconds of an entry of SDDMM by gpu-nonzeros: its instructions, and what L1 misses of B. */
 static double sddmm_each(const tamis_problem *p, double bytes) {
     enum { WIDE = 2048 }; /* bytes of a row; L1 holds too few longer ones */
+    static const double longer = 1.2, missed = 0.5;
     const tamis_gpu_rates *const f = tamis_gpu_rates_of(p);
-    const double wide = bytes > WIDE ? f->nonzeros.wide : 1;
-    return tamis_gpu_issue(p, tamis_gpu_nonzero_ps(p, f->nonzeros.issue, wide * bytes) +
-                                  wide * f->nonzeros.byte_new_ps * p->evidence->fresh_share * bytes);
+    const double taken = bytes > WIDE ? longer * bytes : bytes;
+    return tamis_gpu_issue(p, tamis_gpu_nonzero_ps(p, f->dot_ps, taken) +
+                                  missed * f->byte_ps * p->evidence->fresh_share * taken);
 }
 
 /* Seconds of a nonzero in all launches together. */
@@ -35,9 +36,9 @@ void tamis_gpu_predict_nonzeros(const tamis_problem *p, tamis_prediction *predic
     const double each = p->operation == TAMIS_OP_SDDMM ? nonzeros_each(p, slice) : tamis_gpu_row_each(p, bytes);
     const double seconds = (double)p->nnz * each;
     prediction->call_seconds = p->operation == TAMIS_OP_SDDMM
-                                   ? f->nonzeros.begin + seconds + tamis_gpu_launches(p, tamis_gpu_slices(p, slice) - 1)
-                                   : f->launch + seconds + f->nonzeros.merge; /* two merge kernels */
-    if (p->once) return;                                                      /* single calls report no reason */
+                                   ? f->begin + seconds + tamis_gpu_launches(p, tamis_gpu_slices(p, slice) - 1)
+                                   : seconds + tamis_gpu_launches(p, 3); /* two merge kernels */
+    if (p->once) return;                                                 /* single calls report no reason */
     snprintf(prediction->reason, sizeof prediction->reason,
              "a row of %.3g bytes a nonzero in %.0f launches; %.0f %% of them new within 2048 nonzeros, those at "
              "%.3g TB/s",

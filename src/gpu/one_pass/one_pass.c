@@ -48,13 +48,17 @@ static int64_t lane_pieces(const tamis_prepared *p) {
     return pieces <= FEW ? tamis_gpu_min(FEW, most) : most;
 }
 
-static void defaults(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *v) {
+/* Rows of B in flight take 32 registers of a work-item, or 64 if they are long. */
+static int64_t usual_batch(const tamis_problem *problem, int64_t team) {
     enum { SHORT = 6 /* nonzeros of a row */, REALS_FEW = 4 };
+    const int64_t piece = piece_of(problem),
+                  lane = tamis_gpu_ceiling(tamis_gpu_ceiling(problem->inner, piece), team) * piece;
+    return lane > REALS_FEW || team < 8 || problem->evidence->profile.mean < SHORT ? 4 : 8;
+}
+
+static void defaults(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *v) {
     v[TEAM_LANES] = usual_team(problem);
-    const int64_t lane =
-        tamis_gpu_ceiling(tamis_gpu_ceiling(problem->inner, piece_of(problem)), v[TEAM_LANES]) * piece_of(problem);
-    /* rows of B in flight take 32 registers of a work-item, or 64 if they are long */
-    v[BATCH] = lane > REALS_FEW || v[TEAM_LANES] < 8 || problem->evidence->profile.mean < SHORT ? 4 : 8;
+    v[BATCH] = usual_batch(problem, v[TEAM_LANES]);
     v[GROUP] = device->limits.is_cpu ? 64 : 128;
     v[LIMIT] = tamis_gpu_cuts_limit(problem, v[TEAM_LANES]);
     v[ORDERED] = tamis_gpu_cuts_ordered(problem);
@@ -157,18 +161,20 @@ static const tamis_gpu_method method = {
 
 /* Predicted as gpu-rows, with its own fitted cost of a nonzero. */
 static void predict(const tamis_problem *p, tamis_prediction *prediction) {
+    static const double both = 4.0 / 3; /* a byte is multiplied twice, and read once */
     const tamis_gpu_rates *const f = tamis_gpu_rates_of(p);
     const double bytes = (double)p->inner * (double)tamis_type_size(p->type);
     const double limit = (double)tamis_gpu_cuts_limit(p, usual_team(p));
     const double longest = fmin((double)p->evidence->profile.max, limit);
-    const double softmax = p->edge == TAMIS_EDGE_SOFTMAX ? f->one_pass.softmax_ps : 0;
+    const double softmax = p->edge == TAMIS_EDGE_SOFTMAX ? f->softmax_ps : 0;
     const double seconds =
-        (double)p->nnz * tamis_gpu_issue(p, tamis_gpu_nonzero_ps(p, f->one_pass.nonzero, bytes) + softmax);
+        (double)p->nnz * tamis_gpu_issue(p, tamis_gpu_nonzero_ps(p, f->dot_ps, both * bytes) + softmax);
     const bool cuts = (double)p->evidence->profile.max > limit, ordered = p->evidence->profile.variation > 0.5;
     const double sums = cuts ? 2 * (double)p->nnz / limit * (double)p->inner * 4 : 0;
-    prediction->call_seconds = fmax(tamis_gpu_launched(p, seconds), tamis_gpu_chain(p, longest)) +
-                               (cuts ? f->rows.merge + sums / tamis_gpu_gather_rate(p, sums) : 0);
-    prediction->setup_seconds = cuts || ordered ? f->rows.order + (double)p->rows * f->rows.order_row : 0;
+    prediction->call_seconds =
+        fmax(tamis_gpu_launched(p, seconds), tamis_gpu_chain(p, longest, usual_batch(p, usual_team(p)))) +
+        (cuts ? f->launch + sums / tamis_gpu_gather_rate(p, sums) : 0);
+    prediction->setup_seconds = cuts || ordered ? f->order + (double)p->rows * f->order_row : 0;
     if (p->once) return; /* single calls report no reason */
     snprintf(
         prediction->reason, sizeof prediction->reason,

@@ -79,13 +79,13 @@ static double panels_each(const tamis_problem *p, int64_t slice) {
                  columns = columns_of(bytes);
     double fresh;
     height_of(p, columns, &fresh);
+    static const double indirect = 1.5, gathered = 3, steps = 1.5;
     const tamis_gpu_rates *const f = tamis_gpu_rates_of(p);
     const double nonzeros = columns / fresh, busy = nonzeros / (AT_ONCE * ceil(nonzeros / AT_ONCE));
     const double once =
-        tamis_gpu_nonzero_ps(p, f->panels.issue, taken(bytes)) + f->panels.gather_byte_ps * bytes * fresh;
+        tamis_gpu_nonzero_ps(p, indirect * f->dot_ps, taken(bytes)) + gathered * f->byte_ps * bytes * fresh;
     const double idle = bytes > NARROW ? 1 / busy : 1; /* shorter rows: included in the fit */
-    return tamis_gpu_issue(p, slices * once * idle * (bytes > NARROW ? f->panels.steps : 1)) +
-           tamis_gpu_sums_each(p, slices);
+    return tamis_gpu_issue(p, slices * once * idle * (bytes > NARROW ? steps : 1)) + tamis_gpu_sums_each(p, slices);
 }
 
 static int64_t usual_slice(const tamis_problem *p) {
@@ -101,7 +101,7 @@ static int64_t usual_part(int64_t nnz, int multiprocessors) {
 }
 
 static void predict(const tamis_problem *p, tamis_prediction *prediction) {
-    const tamis_gpu_rates *const f = tamis_gpu_rates_of(p);
+    static const double waits = 2.2;
     const double nnz = (double)p->nnz;
     const int64_t slice = usual_slice(p);
     const double slices = tamis_gpu_slices(p, slice), bytes = tamis_gpu_row_bytes(p) / slices;
@@ -111,7 +111,7 @@ static void predict(const tamis_problem *p, tamis_prediction *prediction) {
     const double parts = fmax(1, nnz / (double)usual_part(p->nnz, multiprocessors));
     const double each = panels_each(p, slice);
     /* a multiprocessor's only group waits for each step of its rows */
-    const double alone = bytes > NARROW ? f->panels.waits * fmin(nnz, nnz / parts * multiprocessors) * each : 0;
+    const double alone = bytes > NARROW ? waits * fmin(nnz, nnz / parts * multiprocessors) * each : 0;
     prediction->call_seconds = tamis_gpu_launches(p, slices) + fmax(nnz * each, alone);
     prediction->setup_seconds = tamis_gpu_cells_seconds(p);
     if (p->once) return; /* single calls report no reason */

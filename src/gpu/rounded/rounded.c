@@ -55,7 +55,7 @@ static bool accepts(const tamis_problem *problem, char *reason, size_t bytes) {
 /* A launch reads B and writes half as many bytes; then the method of rows of fp16 runs. */
 static void predict(const tamis_problem *p, tamis_prediction *prediction) {
     const tamis_gpu_rates *const f = tamis_gpu_rates_of(p);
-    const double rounding = f->rounded_begin + tamis_gpu_streamed(p, 6 * (double)p->cols * (double)stride_of(p));
+    const double rounding = f->begin + tamis_gpu_streamed(p, 6 * (double)p->cols * (double)stride_of(p));
     const tamis_problem half = halved(p);
     if (p->operation == TAMIS_OP_SDDMM)
         tamis_gpu_predict_nonzeros(&half, prediction);

@@ -37,13 +37,14 @@ int64_t tamis_gpu_lanes_usual(const tamis_problem *problem, int64_t slice, int64
 }
 
 double tamis_gpu_new_rows(const tamis_problem *problem) {
+    enum { DRIFT = 2 }; /* rows of different length drift apart in the columns */
     const tamis_evidence *const e = problem->evidence;
     const double together = fmin(e->panel_fresh[0], e->fresh_share), differ = fmin(1, e->profile.variation);
-    return together + tamis_gpu_rates_of(problem)->rows.unlike * differ * (e->fresh_share - together);
+    return together + DRIFT * differ * (e->fresh_share - together);
 }
 
 double tamis_gpu_lanes_nonzero(const tamis_problem *problem, double bytes) {
-    return tamis_gpu_issue(problem, tamis_gpu_nonzero_ps(problem, tamis_gpu_rates_of(problem)->rows.nonzero, bytes));
+    return tamis_gpu_issue(problem, tamis_gpu_nonzero_ps(problem, tamis_gpu_rates_of(problem)->sum_ps, bytes));
 }
 
 int64_t tamis_gpu_lanes_pieces(const tamis_prepared *p) {

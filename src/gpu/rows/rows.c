@@ -49,13 +49,25 @@ static int64_t usual_team(const tamis_problem *problem) {
     return team_of(problem, &lanes, &pieces);
 }
 
+/* Rows of B in flight. Past a row's end the last nonzero is loaded again, so more pay off only if rows are not short.
+ */
+static int64_t loads_of(const tamis_problem *problem, int64_t split, int64_t pieces) {
+    return pieces == 1 || (pieces == 2 && split == 1 && problem->evidence->profile.mean >= SHORT) ? 4 : 2;
+}
+
+/* Nonzeros of a team's step. */
+static int64_t usual_step(const tamis_problem *problem) {
+    int64_t lanes, pieces;
+    const int64_t split = team_of(problem, &lanes, &pieces) / lanes;
+    return split * loads_of(problem, split, pieces);
+}
+
 static void defaults(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *v) {
     int64_t lanes, pieces;
     v[TEAM_LANES] = team_of(problem, &lanes, &pieces);
     v[SPLIT] = v[TEAM_LANES] / lanes;
     v[GROUP] = device->limits.is_cpu ? 64 : 128;
-    /* past a row's end the last nonzero is loaded again, so more loads in flight pay off only if rows are not short */
-    v[LOADS] = pieces == 1 || (pieces == 2 && v[SPLIT] == 1 && problem->evidence->profile.mean >= SHORT) ? 4 : 2;
+    v[LOADS] = loads_of(problem, v[SPLIT], pieces);
     v[LIMIT] = tamis_gpu_cuts_limit(problem, v[TEAM_LANES]);
     v[SLICE] = usual_slice(problem);
     v[ORDERED] = tamis_gpu_cuts_ordered(problem);
@@ -161,13 +173,13 @@ static void predict(const tamis_problem *p, tamis_prediction *prediction) {
     const double bytes = width / slices * size, longest = fmin((double)p->evidence->profile.max, limit);
     const tamis_gpu_rates *const f = tamis_gpu_rates_of(p);
     const double each = tamis_gpu_lanes_nonzero(p, bytes);
-    const double seconds = slices * (double)p->nnz * each, tail = tamis_gpu_chain(p, longest);
+    const double seconds = slices * (double)p->nnz * each, tail = tamis_gpu_chain(p, longest, usual_step(p));
     const bool cuts = (double)p->evidence->profile.max > limit;
     const double sums = cuts ? 2 * (double)p->nnz / limit * width * 4 : 0;
     prediction->call_seconds =
-        fmax(tamis_gpu_launched(p, seconds), tail) + (cuts ? f->rows.merge + sums / tamis_gpu_gather_rate(p, sums) : 0);
+        fmax(tamis_gpu_launched(p, seconds), tail) + (cuts ? f->launch + sums / tamis_gpu_gather_rate(p, sums) : 0);
     prediction->setup_seconds =
-        cuts || p->evidence->profile.variation > 0.5 ? f->rows.order + (double)p->rows * f->rows.order_row : 0;
+        cuts || p->evidence->profile.variation > 0.5 ? f->order + (double)p->rows * f->order_row : 0;
     if (p->once) return; /* single calls report no reason */
     snprintf(prediction->reason, sizeof prediction->reason,
              "whole rows by teams, those of more than %.0f nonzeros in pieces that are merged: the longest has %lld",

@@ -194,11 +194,11 @@ double tamis_gpu_fused_teams_seconds(const tamis_problem *p, int64_t *teams) {
     int64_t v[TAMIS_GPU_PARAMETERS];
     defaults(p, p->device, v);
     *teams = v[GROUP] / v[TEAM_LANES];
-    tamis_gpu_cost nonzero = f->fused_teams.nonzero;
-    nonzero.one += p->edge == TAMIS_EDGE_SOFTMAX ? f->one_pass.softmax_ps : 0;
-    nonzero.byte += f->fused_teams.byte_new_ps * tamis_gpu_new_rows(p);
+    static const double missed = 0.25;
+    const double entry = f->fused_ps + (p->edge == TAMIS_EDGE_SOFTMAX ? f->softmax_ps : 0);
+    const double taken = bytes * (1 + missed * tamis_gpu_new_rows(p));
     const tamis_gpu_device *const device = p->device;
     const bool hides = tamis_gpu_tasks_even(profile) && p->rows >= device->limits.multiprocessors;
-    const double chain = hides ? 0 : f->fused_teams.chain * tamis_gpu_chain(p, (double)profile->max / (double)*teams);
-    return f->teams.begin + (double)p->nnz * tamis_gpu_issue(p, tamis_gpu_nonzero_ps(p, nonzero, bytes)) + chain;
+    const double chain = hides ? 0 : tamis_gpu_chain(p, (double)profile->max / (double)*teams, v[BATCH]);
+    return f->teams_begin + (double)p->nnz * tamis_gpu_issue(p, tamis_gpu_nonzero_ps(p, entry, taken)) + chain;
 }

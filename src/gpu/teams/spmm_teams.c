@@ -148,6 +148,7 @@ const tamis_gpu_method tamis_gpu_spmm_teams = {
    nearby rows of B; if all rows are long, or of similar length, sorting gains nothing. */
 double tamis_gpu_spmm_teams_seconds(const tamis_problem *p, int64_t *teams) {
     static const double NEAR = 0.35; /* share of new columns */
+    static const double slower = 1.25;
     enum { GROUP_USUAL = 256 };
     const double size = (double)tamis_type_size(p->type), width = fmax((double)p->width, 1);
     const double slices = ceil(width / (double)usual_slice(p)), bytes = width / slices * size;
@@ -159,9 +160,8 @@ double tamis_gpu_spmm_teams_seconds(const tamis_problem *p, int64_t *teams) {
     *teams = v[GROUP] / v[TEAM_LANES];
     const double each = tamis_gpu_lanes_nonzero(p, bytes);
     const bool large = v[APART], whole = large && v[SHARE] >= profile->max, spread = p->evidence->fresh_share > NEAR;
-    const double times = whole && spread                             ? f->teams.whole
-                         : large && !whole && v[GROUP] > GROUP_USUAL ? f->teams.hubs
-                                                                     : 1;
-    const double chain = even ? 0 : f->teams.chain * tamis_gpu_chain(p, (double)profile->max / (double)*teams);
-    return f->teams.begin + times * slices * (double)p->nnz * each + chain;
+    const double times = (whole && spread) || (large && !whole && v[GROUP] > GROUP_USUAL) ? slower : 1;
+    const int64_t step = v[SPLIT] * v[LOADS];
+    const double chain = even ? 0 : tamis_gpu_chain(p, (double)profile->max / (double)*teams, step);
+    return f->teams_begin + times * slices * (double)p->nnz * each + chain;
 }

@@ -17,7 +17,7 @@ static void predict(const tamis_problem *p, tamis_prediction *prediction) {
     int64_t teams = 1;
     prediction->call_seconds = p->operation == TAMIS_OP_SPMM ? tamis_gpu_spmm_teams_seconds(p, &teams)
                                                              : tamis_gpu_fused_teams_seconds(p, &teams);
-    prediction->setup_seconds = f->rows.order + (double)p->rows * f->rows.order_row;
+    prediction->setup_seconds = f->order + (double)p->rows * f->order_row;
     snprintf(prediction->reason, sizeof prediction->reason,
              "one launch, a row by up to %lld teams of lanes as its length asks for: the longest has %lld nonzeros",
              (long long)teams, (long long)p->evidence->profile.max);

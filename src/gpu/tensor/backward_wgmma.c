@@ -82,17 +82,19 @@ static double narrow_seconds(const tamis_problem *p) {
     const tamis_gpu_rates *const f = tamis_gpu_rates_of(p);
     const double members = fmax((double)p->batch, 1), launches = reads_known(p) && !p->edge_constants.text ? 1 : 1.5;
     const double columns = (double)(tamis_gpu_round_up(p->inner, 16) + tamis_gpu_round_up(p->width, 16));
-    const double cell = f->backward_narrow.cell_ps + f->backward_narrow.column_ps * columns + 2 * tamis_gpu_text_ps(p);
+    const double cell = 2 * (f->narrow_cell.cell_ps + tamis_gpu_text_ps(p)) + f->narrow_cell.column_ps / 2 * columns;
     const double picoseconds = members * tamis_fused_wgmma_cells(p) * cell * launches;
-    return (tamis_gpu_launched(p, tamis_tensor_issue(p, picoseconds)) + f->backward_begin / 2) / members;
+    return (tamis_gpu_launched(p, tamis_tensor_issue(p, picoseconds)) + 2 * f->begin) / members;
 }
 
+/* Cells and panels by what a cell of the forward call takes without its columns, which are up to 64 here. */
 static double cells_seconds(const tamis_problem *p) {
+    enum { CELL = 8, PANEL = 80 };
     const tamis_gpu_rates *const f = tamis_gpu_rates_of(p);
     const double tiles = (double)(tiles_of(p->inner) + tiles_of(p->width)) / 2; /* 1 unless is_wide */
-    const double cell = f->backward_wgmma.cell_ps * tiles * (lows(p) ? 1 : f->highs[2]);
+    const double cell = CELL * f->fused_cell.cell_ps * tiles / (lows(p) ? 1 : 3);
     const int64_t panels = tamis_gpu_round_up(p->rows, SIDE) / SIDE;
-    const double picoseconds = tamis_fused_wgmma_cells(p) * cell + (double)panels * f->backward_wgmma.panel_ps;
+    const double picoseconds = tamis_fused_wgmma_cells(p) * cell + (double)panels * PANEL * f->fused_cell.cell_ps;
     return tamis_gpu_launched(p, tamis_tensor_issue(p, picoseconds));
 }
 
@@ -102,7 +104,7 @@ static double seconds(const tamis_problem *problem, const tamis_problem *turned)
     if (!takes(problem) || !takes(turned)) return 0;
     if (is_narrow(problem)) return narrow_seconds(problem) + narrow_seconds(turned);
     const double cells = cells_seconds(problem) + cells_seconds(turned);
-    const double begin = tamis_gpu_rates_of(problem)->backward_wgmma.begin;
+    const double begin = tamis_gpu_launches(problem, 1); /* of the kernel that splits rows */
     return tamis_gpu_of_member(problem, tamis_gpu_streamed(problem, split) + cells + begin, 2);
 }
 

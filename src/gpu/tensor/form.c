@@ -36,8 +36,8 @@ int64_t tamis_tensor_group_bytes(tamis_tensor_chip chip, int64_t groups) {
 }
 
 double tamis_tensor_issue(const tamis_problem *p, double picoseconds) {
-    const bool by_mma = tamis_tensor_of(p->device).form == TAMIS_TENSOR_MMA;
-    return tamis_gpu_issue(p, by_mma ? picoseconds * tamis_gpu_rates_of(p)->mma : picoseconds);
+    static const double mma = 1.26; /* mma.sync's time relative to wgmma */
+    return tamis_gpu_issue(p, tamis_tensor_of(p->device).form == TAMIS_TENSOR_MMA ? mma * picoseconds : picoseconds);
 }
 
 void tamis_tensor_define(tamis_gpu_definitions *definitions, const tamis_prepared *p, int group) {

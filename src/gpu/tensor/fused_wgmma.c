@@ -95,18 +95,16 @@ double tamis_gpu_text_ps(const tamis_problem *p) {
     return ps;
 }
 
-/* Picoseconds of all cells; each has as many scores as `of` cells of 64 x 64. */
-static double cells_ps(const tamis_problem *p, const tamis_gpu_cell_rates *f, double cells, double of) {
+/* Picoseconds of all cells; each has as many scores as `scores` cells of 64 x 64, and rows as `rows` of them. */
+static double cells_ps(const tamis_problem *p, double cells, double scores, double rows) {
+    const tamis_gpu_cell_rates *const f = &tamis_gpu_rates_of(p)->narrow_cell;
     const double columns = (double)(tamis_gpu_round_up(p->inner, 16) + tamis_gpu_round_up(p->width, 16));
-    return cells * (f->cell_ps + f->column_ps * columns + of * tamis_gpu_text_ps(p));
+    return cells * (scores * (f->cell_ps + tamis_gpu_text_ps(p)) + rows * f->column_ps * columns);
 }
-static double large_ps(const tamis_problem *p) {
-    const double squares = large_cells(p) * (double)large_side(p) / LARGE_ROWS; /* cells of 128 x 128 */
-    return cells_ps(p, &tamis_gpu_rates_of(p)->fused_large, squares, 4);
+static double large_ps(const tamis_problem *p) { /* cells of 128 x 128: four times the scores, twice the rows */
+    return cells_ps(p, large_cells(p) * (double)large_side(p) / LARGE_ROWS, 4, 2);
 }
-static double narrow_ps(const tamis_problem *p) {
-    return cells_ps(p, &tamis_gpu_rates_of(p)->fused_narrow, tamis_fused_wgmma_cells(p), 1);
-}
+static double narrow_ps(const tamis_problem *p) { return cells_ps(p, tamis_fused_wgmma_cells(p), 1, 1); }
 
 static bool is_large(const tamis_problem *p) {
     return is_narrow(p) && tamis_tensor_of(p->device).form == TAMIS_TENSOR_WGMMA && large_ps(p) < narrow_ps(p);
@@ -116,7 +114,7 @@ static double unsplit_seconds(const tamis_problem *p, double *cells) {
     const tamis_gpu_rates *const f = tamis_gpu_rates_of(p);
     const bool large = is_large(p);
     *cells = large ? large_cells(p) : tamis_fused_wgmma_cells(p);
-    return tamis_gpu_launched(p, tamis_tensor_issue(p, large ? large_ps(p) : narrow_ps(p))) + f->fused_begin;
+    return tamis_gpu_launched(p, tamis_tensor_issue(p, large ? large_ps(p) : narrow_ps(p))) + f->begin;
 }
 
 /* Splitting rows of A, B and D first: reads them, and writes as many bytes. */
@@ -128,11 +126,10 @@ double tamis_fused_wgmma_seconds(const tamis_problem *p, double *cells) {
                  width = (double)tamis_gpu_round_up(p->width, BLOCK);
     const double bytes = 2 * (double)tamis_type_size(p->type);
     const double split = bytes * ((double)(p->rows + p->cols) * inner + (double)p->cols * width);
-    const double cell = f->fused_wgmma.cell.cell_ps + f->fused_wgmma.cell.column_ps * inner +
-                        f->fused_wgmma.column_ps * width + tamis_gpu_text_ps(p);
-    const double picoseconds = *cells * cell * (tamis_splits(p) ? 1 : f->highs[2]);
-    return tamis_gpu_streamed(p, split) + tamis_gpu_launched(p, tamis_tensor_issue(p, picoseconds)) +
-           f->fused_wgmma.begin;
+    const double cell =
+        f->fused_cell.cell_ps + f->fused_cell.column_ps * inner + f->fused_column_ps * width + tamis_gpu_text_ps(p);
+    const double picoseconds = *cells * cell / (tamis_splits(p) ? 1 : 3); /* one product of three */
+    return tamis_gpu_streamed(p, split) + tamis_gpu_launches(p, 3) + tamis_tensor_issue(p, picoseconds);
 }
 
 /* ------------------------------------------------------------------------------------------ preparing */

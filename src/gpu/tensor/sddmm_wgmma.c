@@ -33,15 +33,16 @@ bool tamis_wgmma_takes(const tamis_problem *problem, const tamis_profile *profil
 /* Seconds with cells of `side`. Splitting rows first reads them and writes lines; of numbers that are not split, a line
    holds twice as many. */
 static double seconds_of(const tamis_problem *p, int64_t side, double cells) {
+    enum { GATHERED = 4 }; /* factor of large cells whose columns are not contiguous */
     const tamis_gpu_rates *const f = tamis_gpu_rates_of(p);
     const bool small = side == SMALL;
     const double inner = (double)(slices_of(p) * slice(p));
     const double bytes = (double)p->inner * (double)tamis_type_size(p->type) + (double)(slices_of(p) * LINE);
-    const double split = f->wgmma.split * bytes * (double)(p->rows + p->cols);
-    const double share = tamis_splits(p) ? 1 : f->highs[0];
-    const double cell = f->wgmma.cell[small].cell_ps + share * f->wgmma.cell[small].column_ps * inner;
-    const double picoseconds = cells * cell * (small || tamis_gpu_cells_align(p) ? 1 : f->wgmma.gathered) +
-                               (double)p->nnz * f->wgmma.nonzero_ps[small];
+    const double split = bytes * (double)(p->rows + p->cols);
+    const double scores = small ? 1 : 4, rows = small ? 1 : 2; /* in small cells */
+    const double cell = scores * f->cell.cell_ps + rows * f->cell.column_ps * inner / (tamis_splits(p) ? 1 : 3);
+    const double picoseconds =
+        cells * cell * (small || tamis_gpu_cells_align(p) ? 1 : GATHERED) + (double)p->nnz * f->cell_nonzero_ps;
     return tamis_gpu_streamed(p, split) + tamis_gpu_launched(p, tamis_tensor_issue(p, picoseconds));
 }
 

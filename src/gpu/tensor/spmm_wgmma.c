@@ -28,15 +28,16 @@ static int64_t b_parts(const tamis_problem *p) { return products(p) > 2 ? 2 : 1;
 
 /* Splitting rows of B first: reads them, and writes as many bytes. */
 double tamis_spmm_wgmma_seconds(const tamis_problem *problem, double cells) {
+    enum { SQUARES = 4 /* of 64 x 64 in a cell */, KERNELS = 3 };
     const tamis_gpu_rates *const f = tamis_gpu_rates_of(problem);
     const double width = (double)tamis_gpu_round_up(problem->width, LINE);
     const double split = 2 * (double)tamis_type_size(problem->type) * (double)problem->cols * width;
     const double spans = (double)tamis_gpu_round_up(problem->width, 2 * LINE) / (2 * LINE);
-    const double share = tamis_splits(problem) ? 1 : f->highs[1];
-    const double cell = share * f->spmm_wgmma.column_ps * width;
-    const double picoseconds = cells * cell + spans * (double)problem->nnz * f->spmm_wgmma.nonzero_ps;
-    return tamis_gpu_streamed(problem, split) + tamis_gpu_launched(problem, tamis_tensor_issue(problem, picoseconds)) +
-           f->spmm_wgmma.begin;
+    const double share = (3 + products(problem)) / 6.0; /* of three products; half of it is S, as before */
+    const double cell = share * SQUARES * f->cell.column_ps * width;
+    const double picoseconds = cells * cell + spans * (double)problem->nnz * f->cell_nonzero_ps;
+    return tamis_gpu_streamed(problem, split) + tamis_gpu_launches(problem, KERNELS) +
+           tamis_tensor_issue(problem, picoseconds);
 }
 
 /* ------------------------------------------------------------------------------------------ preparing */

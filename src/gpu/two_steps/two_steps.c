@@ -63,7 +63,10 @@ static void predict(const tamis_problem *problem, tamis_prediction *prediction) 
     tamis_prediction samples = {.setup_seconds = 0}, products = {.setup_seconds = 0};
     const tamis_gpu_algorithm *const sampler = choose(&first, &samples), *const multiplier = choose(&second, &products);
     const double softmax = problem->edge == TAMIS_EDGE_SOFTMAX ? tamis_gpu_softmax_seconds(problem) : 0;
-    prediction->call_seconds = samples.call_seconds + products.call_seconds + softmax;
+    /* samples of 16-bit operands have 32: as many bytes more are written, and read again */
+    const double more = (double)(tamis_gpu_real_size(problem->type) - tamis_type_size(problem->type));
+    const double moving = tamis_gpu_streamed(problem, 2 * (double)problem->nnz * more);
+    prediction->call_seconds = samples.call_seconds + products.call_seconds + softmax + moving;
     prediction->setup_seconds = samples.setup_seconds + products.setup_seconds;
     if (problem->once) return; /* single calls report no reason */
     snprintf(prediction->reason, sizeof prediction->reason, "SDDMM by %s in %.3g ms, then SpMM by %s in %.3g ms",

@@ -50,10 +50,10 @@ static void predict(const tamis_problem *problem, tamis_prediction *prediction) 
     /* hyper-threads share the core's tile unit */
     const double cores = tamis_cpu_peak(problem) / (ceilings->fp32_gflops[0] * 1e9);
     const double work =
-        shares.cells * (slices * 4 * rates->tile_unit.product + rates->tile_unit.cell) + all * rates->tile_unit.tiles;
+        shares.cells * slices * 4 * rates->tile_unit.product + (shares.cells + all) * rates->tile_unit.cell;
     tamis_cpu_counts walk = tamis_cpu_count_walk(problem);
     prediction->call_seconds = work / cores + (1 - in_cells) * tamis_cpu_seconds(problem, &walk);
-    prediction->setup_seconds = nnz * rates->cells.setup / problem->threads;
+    prediction->setup_seconds = TAMIS_CPU_CELLS_SETUP * nnz * rates->setup / problem->threads;
     snprintf(prediction->reason, sizeof prediction->reason,
              "%.0f %% of the nonzeros are in cells of 32 x 32 that keep %.1f %% of their places", 100 * in_cells,
              shares.cells > 0 ? 100 * shares.nonzeros / shares.cells / 1024 : 0);

@@ -32,6 +32,7 @@ static bool accepts(const tamis_problem *problem, char *reason, size_t bytes) {
 /* ------------------------------------------------------------------------------------------ predicting */
 
 double tamis_cpu_cells_seconds(const tamis_problem *problem, double products) {
+    enum { ELEMENT = 40 /* of a row of A, which is copied across: over an entry */ };
     const tamis_cpu_rates *const rates = tamis_cpu_rates_of(problem);
     const double cells = problem->evidence->sampled[TAMIS_CPU_SAMPLED_CELLS];
     const double row_bytes = tamis_cpu_row_bytes(problem), far = tamis_cpu_far_share(problem);
@@ -39,14 +40,16 @@ double tamis_cpu_cells_seconds(const tamis_problem *problem, double products) {
     counts.far = cells * row_bytes * far;
     counts.near = cells * row_bytes * (1 - far);
     counts.products = cells * TAMIS_CPU_CELL_ROWS * 2 * products / rates->cells.peak;
-    counts.issued = cells * rates->cells.column + (double)problem->rows * (double)problem->inner * rates->cells.element;
+    counts.issued =
+        cells * rates->cells.column + ELEMENT * (double)problem->rows * (double)problem->inner * rates->entry;
     return tamis_cpu_seconds(problem, &counts);
 }
 
 static void predict(const tamis_problem *problem, tamis_prediction *prediction) {
     const double pairs = problem->evidence->sampled[TAMIS_CPU_SAMPLED_CELLS] * TAMIS_CPU_CELL_ROWS;
     prediction->call_seconds = tamis_cpu_cells_seconds(problem, (double)(problem->inner + problem->width));
-    prediction->setup_seconds = (double)problem->nnz * tamis_cpu_rates_of(problem)->cells.setup / problem->threads;
+    prediction->setup_seconds =
+        TAMIS_CPU_CELLS_SETUP * (double)problem->nnz * tamis_cpu_rates_of(problem)->setup / problem->threads;
     snprintf(prediction->reason, sizeof prediction->reason, "S keeps %.0f %% of the pairs in cells of 32 rows",
              pairs > 0 ? 100 * (double)problem->nnz / pairs : 0);
 }

@@ -54,10 +54,11 @@ static int64_t choose_rows(const tamis_problem *problem, tamis_cpu_panel_shares 
 }
 
 static void predict(const tamis_problem *problem, tamis_prediction *prediction) {
+    static const double SETUPS = 7.5; /* of a nonzero: it is sorted, counted and written */
     tamis_cpu_panel_shares shares;
     const int64_t rows = choose_rows(problem, &shares);
     prediction->call_seconds = seconds_of(problem, &shares);
-    prediction->setup_seconds = (double)problem->nnz * tamis_cpu_rates_of(problem)->panels.setup / problem->threads;
+    prediction->setup_seconds = SETUPS * (double)problem->nnz * tamis_cpu_rates_of(problem)->setup / problem->threads;
     snprintf(
         prediction->reason, sizeof prediction->reason,
         "panels of %lld rows read %.2f rows of B per nonzero, since %.0f %% of the nonzeros share theirs; runs of %.0f",

@@ -55,6 +55,7 @@ static double entries_most(const tamis_problem *problem) { return 2 * (double)pr
 
 static double tile_cost(const tamis_problem *problem, tamis_cpu_counts counts, int64_t tile_columns,
                         int64_t block_rows) {
+    static const double wait = 70e-9; /* for memory, of a row's part that is in another page than the one before */
     const tamis_cpu_rates *const rates = tamis_cpu_rates_of(problem);
     const double size = (double)tamis_type_size(problem->type), row_bytes = tamis_cpu_row_bytes(problem);
     const double l1 = (double)problem->evidence->cache_l1, l2 = (double)problem->evidence->cache_l2;
@@ -80,8 +81,7 @@ static double tile_cost(const tamis_problem *problem, tamis_cpu_counts counts, i
     counts.near = nnz * row_bytes + segments * kept;
     /* a tile is in a cache or it is not: so there are no rates between two caches', as for a footprint that grows */
     counts.near_table = 0.5 * (tile_bytes <= l1_share * l1 ? l1 : l2);
-    counts.issued +=
-        rows * tiles * rates->tiles.entry + segments * (rates->tiles.segment + far_apart * rates->tiles.wait);
+    counts.issued += rows * tiles * rates->tiles.entry + segments * (rates->tiles.segment + far_apart * wait);
     return tamis_cpu_seconds(problem, &counts);
 }
 
@@ -113,7 +113,7 @@ static void predict(const tamis_problem *problem, tamis_prediction *prediction) 
     tamis_cpu_tiles tiles = {0};
     prediction->call_seconds = choose_tiles(problem, &tiles);
     prediction->setup_seconds =
-        (double)problem->rows * (double)tiles.tiles * tamis_cpu_rates_of(problem)->tiles.setup / problem->threads;
+        (double)problem->rows * (double)tiles.tiles * tamis_cpu_rates_of(problem)->setup / problem->threads;
     if (tiles.tiles <= 1 || isinf(prediction->call_seconds)) { /* it still runs if asked for by name */
         tamis_cpu_counts counts = tamis_cpu_count_walk(problem);
         counts.issued += (double)problem->rows * tamis_cpu_rates_of(problem)->tiles.segment;
