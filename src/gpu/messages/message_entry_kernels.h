@@ -34,10 +34,10 @@ FUNCTION real entry_element(const int term, const int taken, real z, real x, rea
 #ifndef BY_ENTRIES
 #define BY_ENTRIES 0
 #endif
-#define ENTRY_PARAMETERS JOB_PARAMETERS, int64 nnz, IN(index, row_indices)
-#define ENTRY_TASKS (BY_ENTRIES ? (nnz + LOADS - 1) / LOADS : pieces + rows)
+#define ENTRY_PARAMETERS    JOB_PARAMETERS, int64 nnz, IN(index, row_indices)
+#define ENTRY_TASKS         (BY_ENTRIES ? (nnz + LOADS - 1) / LOADS : pieces + rows)
 #define ENTRY_TASK_OF(task) (BY_ENTRIES ? block_of(task, nnz) : TASK_OF(task))
-#define ROWS_AT_ONCE (BY_ENTRIES ? LOADS : 1)
+#define ROWS_AT_ONCE        (BY_ENTRIES ? LOADS : 1)
 
 FUNCTION row_task block_of(int64 task, int64 nnz) {
     row_task r = {0};
@@ -57,4 +57,4 @@ FUNCTION void load_here(real *to, GLOBAL const element *from, int64 stride, cons
     UNROLL
     for (int i = 0; i < ROWS_AT_ONCE; i++) load_slice(to + i * REALS, from + row[i] * stride, lane, left);
 }
-#define HERE(i, k) ((BY_ENTRIES ? (i) * REALS : 0) + (k))
+#define HERE(i, k) ((BY_ENTRIES ? (i)*REALS : 0) + (k))
