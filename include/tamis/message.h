@@ -146,13 +146,14 @@ typedef struct tamis_graph_plan_options {
  * the graph is forward_only, of its gradients, this times the graph's own kernel beside the algorithms that a plan of
  * the operation would measure. From then on every call of the graph that has such a pass, of this type, of rows as
  * wide, and with as many threads, takes the fastest. All other passes are as before, and so are calls whose numbers are
- * not packed. tamis_graph_explain lists the planned passes.
+ * not packed. An operation takes numbers in the order of rows: the gradient of MUL by U, and numbers of a COO that is
+ * not in row order, are not planned. tamis_graph_explain lists the planned passes.
  *
  * A plan may change the last bits of a pass: plan before the first call if all should have the same. The tuning cache
- * keeps what was chosen, so that another process chooses alike (<tamis/cache.h>). It takes some milliseconds, memory
- * for operands as large as the call's, and what the algorithm keeps, until the graph is destroyed; what was planned
- * before is not planned again. Other threads may use the graph meanwhile. NULL `how` means zeros. `options` are those
- * of the call; V, dV and the numbers are not read.
+ * keeps what was chosen, so that another process chooses alike (<tamis/cache.h>). It takes up to half a second a pass,
+ * and more where kernels are compiled. While it measures it holds operands as large as the call's; what a chosen
+ * algorithm keeps stays until the graph is destroyed. What was planned before is not planned again. Other threads may
+ * use the graph meanwhile. NULL `how` means zeros. `options` are those of the call; V and dV are not read.
  */
 TAMIS_API tamis_status tamis_graph_plan(tamis_graph *graph, const tamis_message_options *options,
                                         const tamis_graph_plan_options *how);

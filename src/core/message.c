@@ -500,7 +500,8 @@ tamis_status tamis_message_passes(const tamis_graph *g, const tamis_message_opti
     jobs[(*count)++] = forward_job(&c);
     if (g->forward_only || c.o.op == TAMIS_MESSAGE_TEXT) return TAMIS_OK;
     if (c.op.reads_u) jobs[(*count)++] = nodes_job(&c);
-    if (c.op.reads_e) jobs[(*count)++] = edges_job(&c);
+    /* of a maximum, entries that were not taken get nothing: the call's own argument says which */
+    if (c.op.reads_e && !is_extreme(&c.o)) jobs[(*count)++] = edges_job(&c);
     return TAMIS_OK;
 }
 

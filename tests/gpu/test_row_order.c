@@ -235,6 +235,14 @@ TEST(rows_are_in_an_order) {
 }
 
 /* All numbers are multiples of 1/256, and their sums are less than 2^16: every order of a sum gives the same. */
+static void expect_entries(void) {
+    expect_same(dot, ENTRIES, HEADS, 0);
+    expect_same(add_ends, ENTRIES, ALL, 0);
+    expect_same(back_to_numbers, ENTRIES, HEADS, 1e-6);
+    expect_same(back_to_vectors, ENTRIES, ALL, 1e-6);
+    expect_same(back_to_taken, ENTRIES, HEADS, 1e-6);
+}
+
 static void expect_messages(void) {
     expect_same(add_up, ROWS, ALL, 0);
     expect_same(average, ROWS, ALL, 1e-6);
@@ -242,13 +250,19 @@ static void expect_messages(void) {
     expect_same(say_largest, ROWS, ALL, BITS);
     expect_same(add_up_wide, ROWS, WIDE, 0);
     expect_same(take_least_wide, ROWS, WIDE, 0);
-    expect_same(dot, ENTRIES, HEADS, 0);
-    expect_same(add_ends, ENTRIES, ALL, 0);
-    expect_same(back_to_numbers, ENTRIES, HEADS, 1e-6);
-    expect_same(back_to_vectors, ENTRIES, ALL, 1e-6);
-    expect_same(back_to_taken, ENTRIES, HEADS, 1e-6);
+    expect_entries();
 }
 TEST(messages) { expect_messages(); }
+
+/* Passes over the entries of large graphs of wide rows go by rows and pieces. */
+TEST(entries_by_rows) {
+    tamis_gpu_message_plan *const plan = there.graph->rows.plan;
+    void *const rows = plan->row_indices;
+    assert_non_null(rows);
+    plan->row_indices = NULL;
+    expect_entries();
+    plan->row_indices = rows;
+}
 
 /* First no row is too long for the teams of a group of 512, which share it: narrow ones, then wide ones too. At last
    all rows are alike, and the teams of a warp share each narrow one. */

@@ -75,7 +75,10 @@ def test_planned_passes(op, dtype):
     assert all(torch.equal(a, b) for a, b in zip(before, call()))
     compiled = torch.compile(lambda x: tt.message(pattern, op, x, e), backend="eager", fullgraph=True)
     assert torch.equal(compiled(x), before[0])
-    assert tt.plan_message(pattern, op, x, e, reduce="max").count("\nplanned  ") == 2  # which no algorithm computes
+    other = tt.Pattern.from_csr(pattern.index.clone(), pattern.columns.clone(), (4, 5))
+    assert tt.plan_message(other, op, x, e, reduce="max").count("\nplanned  ") == 0  # which no algorithm computes
+    with pytest.raises((TypeError, ValueError), match="int64"):
+        tt.plan_message(other, "copy_u", x.detach().long())
     with pytest.raises(_errors.ArgumentError, match="e is None"):
         tt.plan_message(pattern, "mul", x)
     with pytest.raises(_errors.ArgumentError, match="expected_calls"):

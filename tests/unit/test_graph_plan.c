@@ -213,6 +213,9 @@ TEST_AS(without_a_plan, .setup_func = forget) {
     const tamis_message_options others[] = {
         {.reduce = TAMIS_REDUCE_MAX, .width = WIDTH},
         {.reduce = TAMIS_REDUCE_MEAN, .width = WIDTH},
+        {.op = TAMIS_MESSAGE_MUL, .reduce = TAMIS_REDUCE_MAX, .edge_data = TAMIS_E_NUMBER, .width = WIDTH},
+        {.op = TAMIS_MESSAGE_MUL, .reduce = TAMIS_REDUCE_MEAN, .edge_data = TAMIS_E_NUMBER, .width = WIDTH},
+        {.op = TAMIS_MESSAGE_ADD, .edge_data = TAMIS_E_NUMBER, .width = WIDTH, .reduce = TAMIS_REDUCE_MAX},
         {.op = TAMIS_MESSAGE_COPY_E, .edge_data = TAMIS_E_VECTOR, .width = WIDTH},
         {.op = TAMIS_MESSAGE_TEXT, .text = "u * u", .width = WIDTH},
         {.width = 0},

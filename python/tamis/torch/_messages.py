@@ -432,8 +432,9 @@ def plan_message(pattern: PatternLike, op: str, x: Optional[Tensor], e: Optional
 
     The sum of "copy_u" is a product of a sparse matrix, as is that of "mul" by a number for each edge of a pattern in the order of its rows, and the gradients are
     such products and sampled ones. This times the kernel of messages beside the algorithms of `spmm` and `sddmm`, and later calls of all functions that have
-    such a pass over the pattern, of that type and width, take the fastest. It takes some milliseconds, and memory for the operands again. Results may change in
-    their last bits. Other calls stay as they are. expected_calls: for which the preparation of an algorithm must pay.
+    such a pass over the pattern, of that type and width and with as many threads, take the fastest. It takes up to half a second a pass, more where kernels are compiled,
+    and memory for the operands again. Results may change in their last bits. Other calls stay as they are. expected_calls: for which the preparation of an algorithm
+    must pay. Errors as in `message`.
 
     >>> graph = Pattern.from_edge_index(torch.tensor([[0, 1, 2], [1, 1, 0]]), num_nodes=3)
     >>> print(plan_message(graph, "copy_u", torch.rand(3, 2)))  # doctest: +ELLIPSIS
@@ -441,10 +442,12 @@ def plan_message(pattern: PatternLike, op: str, x: Optional[Tensor], e: Optional
     ...
     planned      sums of rows of 2 elements, fp32, by rows: ...
     """
-    pattern, (number, how, data, heads), _, like, _ = _given(pattern, op, x, e, reduce, v, numbers, None)
-    of, columns = pattern._current(), like.shape[-1] * heads
-    how_many = c.tamis_graph_plan_options(expected_calls=expected_calls, stream=Torch.stream(like))
-    must(lib.tamis_graph_plan(_graph(of, like).value, byref(_message_options(number, how, data, heads, columns, like.dtype, None)), byref(how_many)))
+    pattern, (number, how, data, heads), operands, _, _ = _given(pattern, op, x, e, reduce, v, numbers, None)
+    of, like = pattern._current(), MESSAGE.like(operands)
+    _described(like, "x" if x is not None else "e")  # which refuses other types
+    call = _message_options(number, how, data, heads, like.shape[1], like.dtype, None)
+    planned = c.tamis_graph_plan_options(expected_calls=expected_calls, stream=Torch.stream(like))
+    must(lib.tamis_graph_plan(_graph(of, like).value, byref(call), byref(planned)))
     return pattern.explain()
 
 

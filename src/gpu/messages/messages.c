@@ -105,6 +105,7 @@ static tamis_status prepare(void *device, void *stream, const tamis_message_orde
     TRY_GOTO(failed, make_cuts(plan, limit_of(order)));
     if (order->over_entries && plan->cuts.order) TRY_GOTO(failed, list_rows(plan));
     plan->base.problem.evidence = NULL;
+    if (plan->base.kept_count == 0) goto failed; /* rows are alike: nothing is listed */
     *made = plan;
     return TAMIS_OK;
 failed:
