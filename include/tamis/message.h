@@ -153,7 +153,7 @@ typedef struct tamis_graph_plan_options {
  * keeps what was chosen, so that another process chooses alike (<tamis/cache.h>). It takes up to half a second a pass,
  * and more where kernels are compiled. While it measures it holds operands as large as the call's; what a chosen
  * algorithm keeps stays until the graph is destroyed. What was planned before is not planned again. Other threads may
- * use the graph meanwhile. NULL `how` means zeros. `options` are those of the call; V and dV are not read.
+ * use the graph meanwhile. NULL `how` means zeros. Give `options` as to the call; V and dV are not read.
  */
 TAMIS_API tamis_status tamis_graph_plan(tamis_graph *graph, const tamis_message_options *options,
                                         const tamis_graph_plan_options *how);
