@@ -12,7 +12,7 @@ pytest.importorskip("torch_geometric", reason="PyTorch Geometric is not installe
 
 import tamis.torch as tt  # noqa: E402
 from tamis.torch import _ops, pyg  # noqa: E402
-from tamis.torch.pyg import _edge_networks, _spectral, _sums  # noqa: E402
+from tamis.torch.pyg import _edge_networks, _several, _spectral, _sums  # noqa: E402
 
 from pyg_pairs import EDGES, FEATURES, IN, NODES, OUT, RELATIONS, TARGETS, compared, graph, operand, pair, small  # noqa: E402
 
@@ -202,6 +202,31 @@ def test_gradients_that_are_wanted_of_networks(monkeypatch, wanted, more):
     if wanted != ["target"]:
         compared(layers, x, graph(), e)
     assert calls
+
+
+@pytest.mark.parametrize("aggregators, passes", [(["mean"], 1), (["max"], 1), (["mean", "sum"], 1), (["mean", "max"], 2)])
+def test_gradients_of_edges_in_one_pass(monkeypatch, aggregators, passes):
+    """PNAConv makes a sum of arrays of edges only where there are several."""
+    places, sums, into, backward = [], [], _several.gradient_into, _several.Aggregations.backward
+    monkeypatch.setattr(_several, "gradient_into", lambda known, place, *given, **more: places.append(place.data_ptr()) or into(known, place, *given, **more))
+    monkeypatch.setattr(_several.Aggregations, "backward", lambda *given: sums.append(backward(*given)) or sums[-1])
+    layers = pair("PNAConv", IN, OUT, aggregators, ["identity"], torch.tensor([1, 2, 5, 3]), edge_dim=FEATURES)
+    compared(layers, operand(NODES, IN), graph(), operand(EDGES, FEATURES))
+    assert len(places) == passes and [one[2].data_ptr() == places[0] for one in sums] == [passes == 1]
+
+
+@pytest.mark.parametrize("wrong", ["width", "type", "device", "hidden", "hidden without biases"])
+def test_wrong_operands_of_networks(wrong, device):
+    """Copies and views of NNConv in one step hide nothing that PyTorch Geometric's products refuse."""
+    network = small(FEATURES, IN * OUT)
+    if wrong.startswith("hidden"):
+        network[2] = torch.nn.Linear(10, IN * OUT, bias=wrong == "hidden")
+    x, target = torch.randn(NODES, IN), torch.randn(TARGETS, IN)
+    target = target[:, :1] if wrong == "width" else target.double() if wrong == "type" else target.to("meta" if device == "cpu" else "cpu") if wrong == "device" else target
+    layers = pair("NNConv", IN, OUT, network, dtype=torch.float32, **({"root_weight": False, "bias": False} if wrong == "hidden without biases" else {}))
+    for layer in layers:
+        with pytest.raises(RuntimeError):
+            layer((x, target), graph(NODES, TARGETS), torch.randn(EDGES, FEATURES))
 
 
 def test_steps_without_nodes_or_edges():

@@ -152,12 +152,16 @@ class NNConv(_Layer):
         return self._reduce in ("sum", "mean") and pattern.rows * hidden <= pattern.nnz * self.out_channels
 
     def _is_two_layers(self, pattern: Pattern, source: Tensor, target: Optional[Tensor], steps: list[Any]) -> bool:
-        """Return True if the network is two linear layers with ReLU between them, and all that is added is plain too."""
+        """Return True if the network is two linear layers with ReLU between them, and all that is added is plain too. Targets must be like the sources,
+        beside which they are copied: a copy would repeat and convert others, which a product refuses."""
         if len(steps) != 3 or type(steps[1]) is not nn.ReLU or watched(steps[1]) or not is_plain(steps[0]) or not is_plain(steps[2]) or steps[0].bias is None:
             return False
-        if self.root_weight and target is not None and not (is_plain(self.lin) and self.lin.weight.shape[1] == source.shape[1]):
-            return False
-        return steps[2].weight.shape[0] == source.shape[1] * self.out_channels and self._of_sums(pattern, steps[2].weight.shape[1])
+        if self.root_weight and target is not None:
+            like = target.shape[1:] == source.shape[1:] and target.dtype == source.dtype and target.device == source.device
+            if not (like and is_plain(self.lin) and self.lin.weight.shape[1] == source.shape[1]):
+                return False
+        width, hidden = steps[2].weight.shape
+        return hidden == steps[0].weight.shape[0] and width == source.shape[1] * self.out_channels and self._of_sums(pattern, hidden)
 
     def _added(self, target: Optional[Tensor]) -> Optional[Tensor]:
         """Return what is added to the reductions: the root's part and the bias."""
@@ -181,12 +185,16 @@ class NNConv(_Layer):
             hidden = step(hidden)
         return self._after_sums(pattern, x, hidden, last, added)
 
+    def _features_first(self, weight: Tensor, channels: int) -> Tensor:
+        """Return the last layer's weight as the sums with hidden features need it, (hidden, channels, out_channels)."""
+        return weight.view(channels, self.out_channels, weight.shape[1]).permute(2, 0, 1)
+
     def _after_sums(self, pattern: Pattern, x: Tensor, hidden: Tensor, last: Any, added: Optional[Tensor]) -> Tensor:
         """Return the same with the last layer after the sums of x with each hidden feature."""
         channels, width = x.shape[-1], self.out_channels
         sums = spmm(pattern, x.flatten(1), hidden.t().contiguous())  # (hidden, rows, members * channels)
         sums = sums.view(*sums.shape[:2], *x.shape[1:]).movedim(0, -2).flatten(-2)
-        weight = last.weight.view(channels, width, -1).permute(2, 0, 1).flatten(0, 1)
+        weight = self._features_first(last.weight, channels).flatten(0, 1)
         mean = self._reduce == "mean"
         out = sums @ weight if added is None or mean else torch.addmm(added, sums, weight)
         if last.bias is not None:  # the weight of one more feature, which is 1
@@ -220,7 +228,7 @@ class _OfFeatures(Step):
         each = x.new_empty((known.shape[0], hidden + by_bias + (root is not None), channels))
         room(each)
         each[:, :hidden].copy_(computed(SPMM.operation, known, AS_IS, (of_edges, x), None).movedim(0, 1))
-        weights = [last.view(channels, -1, hidden).permute(2, 0, 1)]
+        weights = [self.layer._features_first(last, channels)]
         if by_bias:
             reduced_into(known, each[:, hidden], OPS["copy_u"], "sum", x)
             weights.append(last_bias.view(1, channels, -1))

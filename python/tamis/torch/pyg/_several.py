@@ -138,7 +138,7 @@ class Aggregations:
             for place_of_it, own in zip(each.unbind(0), passes):
                 gradient_into(known, place_of_it, *own, wanted=(not of_edges, of_edges, False))  # type: ignore[misc]
             if of_edges:
-                de = each.sum(0)
+                de = each.sum(0) if len(passes) > 1 else each[0]
             else:
                 du = torch.sum(each, 0, out=into[0])
         if de is not None and wanted[0]:  # each edge adds its gradient to its source
