@@ -45,9 +45,9 @@ typedef struct tamis_rates_source {
     const char *chip; /* of the profile; NULL: it is not built in */
 } tamis_rates_source;
 
-/* The rates of a chip. */
+/* The rates of a chip with the kernels of an instruction set. */
 typedef struct tamis_rate_profile {
-    const char *chip; /* how the model in a device's description begins */
+    const char *chip, *instruction_set; /* how these begin in a device's description */
     const double *rates;
 } tamis_rate_profile;
 

@@ -116,9 +116,11 @@ tamis_cpu_counts tamis_cpu_count_walk(const tamis_problem *problem) {
     const double nnz = (double)problem->nnz, row_bytes = tamis_cpu_row_bytes(problem);
     const double table = tamis_cpu_table_bytes(problem), l2 = (double)problem->evidence->cache_l2;
     const tamis_cpu_walk_rates *const walk = problem->operation == TAMIS_OP_SPMM ? &rates->sums : &rates->dots;
-    /* what a row misses is in the cache that holds the rows of B between its first column and its last: in a mesh the
-       rows before it have read them */
-    const double span = problem->evidence->profile.mean_span, around = span > 0 ? fmin(table, span * row_bytes) : table;
+    /* what a row misses is in the cache that holds the rows of B between its first column and its last, if the rows
+       before it have read them, as in a mesh; where most misses are new to them, too, rows jump, and it is anywhere */
+    const double span = problem->evidence->profile.mean_span, band = span > 0 ? fmin(table, span * row_bytes) : table;
+    const double jumping = fmax(0, 2 * problem->evidence->fresh_share - 1);
+    const double around = pow(band, 1 - jumping) * pow(table, jumping);
     /* fused beyond L3 first goes through B, then through D (tamis_cpu_choose_chunk) */
     const bool halves = problem->operation == TAMIS_OP_FUSED && table > (double)problem->evidence->cache_l3;
     /* if D is B, its rows are read again from L1, which the products hide */

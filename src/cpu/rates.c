@@ -22,8 +22,16 @@ static const tamis_cpu_rates xeon = {
 #include "cpu/profiles/xeon.def"
 };
 
-static const tamis_rate_profile profiles[] = {{"AMD EPYC", (const double *)(const void *)&epyc},
-                                              {"Intel(R) Xeon(R)", (const double *)(const void *)&xeon}};
+static const tamis_cpu_rates xeon_avx2 = {
+#include "cpu/profiles/xeon-avx2.def"
+};
+
+/* Panels live by registers, and AVX2 has half of AVX-512's. */
+static const tamis_rate_profile profiles[] = {
+    {"AMD EPYC", "", (const double *)(const void *)&epyc},
+    {"Intel(R) Xeon(R)", "x86-64-v4", (const double *)(const void *)&xeon},
+    {"Intel(R) Xeon(R)", "x86-64-v3", (const double *)(const void *)&xeon_avx2},
+};
 
 const tamis_rate_table tamis_cpu_rate_table = {rows, sizeof rows / sizeof rows[0], profiles,
                                                sizeof profiles / sizeof profiles[0],

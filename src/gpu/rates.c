@@ -36,7 +36,7 @@ static const tamis_gpu_rates h200 = {
 #include "gpu/profiles/h200.def"
 };
 
-static const tamis_rate_profile profiles[] = {{"NVIDIA H200", (const double *)(const void *)&h200}};
+static const tamis_rate_profile profiles[] = {{"NVIDIA H200", "", (const double *)(const void *)&h200}};
 
 const tamis_rate_table tamis_gpu_rate_table = {rows, sizeof rows / sizeof rows[0], profiles,
                                                sizeof profiles / sizeof profiles[0],

@@ -46,7 +46,9 @@ tamis_rates_source tamis_rates_built_in(const tamis_backend *backend, int number
     int at = 0;
     if (number >= 0 && backend->describe(number, &device) == TAMIS_OK)
         for (int i = 0; i < table->profile_count && source.of == TAMIS_RATES_OTHER_CHIP; i++)
-            if (begins(device.model, table->profiles[i].chip)) at = i, source.of = TAMIS_RATES_CHIP;
+            if (begins(device.model, table->profiles[i].chip) &&
+                begins(device.instruction_set, table->profiles[i].instruction_set))
+                at = i, source.of = TAMIS_RATES_CHIP;
     memcpy(rates, table->profiles[at].rates, (size_t)table->count * sizeof *rates);
     source.chip = table->profiles[at].chip;
     return source;

@@ -57,8 +57,8 @@ static const struct machine {
 } machines[] = {{32 << 10, 256 << 10, 8 << 20, {180, 80, 15, 8, 6, 5}, 12},
                 {48 << 10, 2 << 20, 260 << 20, {250, 120, 40, 30, 24, 20}, 10}};
 
-static const char *chosen_on(const struct machine *m, const double *rates, const tamis_sparse *S, int threads,
-                             tamis_operation operation) {
+static const tamis_choice *choose_on(const struct machine *m, const double *rates, const tamis_sparse *S, int threads,
+                                     tamis_operation operation) {
     tamis_evidence evidence = {.cache_l1 = m->l1, .cache_l2 = m->l2, .cache_l3 = m->l3, .expected_calls = 1000};
     tamis_ceilings *const c = &evidence.ceilings;
     static tamis_choice choice;
@@ -95,12 +95,12 @@ static const char *chosen_on(const struct machine *m, const double *rates, const
                                    .backend = &tamis_cpu_backend};
     works(tamis_cpu_backend.profile(&problem, &evidence));
     works(tamis_choose(&tamis_cpu_backend, &problem, "auto", false, &choice));
-    return choice.algorithm->description.name;
+    return &choice;
 }
 
-/* By rows on either machine, with any number of threads, by the rates of either processor: few entries in a large
-   matrix, whose tiles would be visited far more often than there are entries; and meshes of one number a node, whose
-   neighbouring rows share few columns, while a row finds near it what rows before it have read. */
+/* By rows on either machine, with any number of threads, by the rates of either processor. One pattern has few entries
+   in a large matrix: its tiles would be visited far more often than there are entries. The other is a mesh of one
+   number a node: neighbouring rows share few columns, and a row finds near it what rows before it have read. */
 static const struct by_rows {
     tamis_kind kind;
     int64_t rows, nnz;
@@ -121,12 +121,33 @@ TEST(rows_are_chosen_on_any_machine) {
                 for (int threads = 1; threads <= 16; threads *= 4)
                     for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++) {
                         const char *const chosen =
-                            chosen_on(&machines[m], tamis_cpu_rate_table.profiles[p].rates,
-                                      tamis_owned_sparse_view(matrix), threads, (tamis_operation)operation);
+                            choose_on(&machines[m], tamis_cpu_rate_table.profiles[p].rates,
+                                      tamis_owned_sparse_view(matrix), threads, (tamis_operation)operation)
+                                ->algorithm->description.name;
                         if (strcmp(chosen, "cpu-nonzeros") != 0)
                             fail_msg("pattern %d, profile %d, machine %d, %d threads, operation %d: %s", (int)i, p, m,
                                      threads, operation, chosen);
                     }
         tamis_owned_sparse_free(matrix);
+    }
+}
+
+/* Each row of a permutation has one entry, so it spans one column. But no row before has read its row of B, which comes
+   from beyond all caches, as C goes there. */
+TEST(rows_that_jump_read_from_memory) {
+    enum { NODES = 1 << 17 };
+    static int32_t offsets[NODES + 1], columns[NODES];
+    for (int i = 0; i < NODES; i++) {
+        offsets[i + 1] = i + 1;
+        columns[i] = (int32_t)(i * 50021LL % NODES);
+    }
+    const tamis_sparse S = {.rows = NODES, .cols = NODES, .nnz = NODES, .offsets = offsets, .columns = columns};
+    const struct machine *const m = &machines[0];
+    const double bytes = 128.0 * NODES * sizeof(float);
+    const double least = bytes / (1e9 * m->gather[3]) + 2 * bytes / (1e9 * m->memory);
+    for (int p = 0; p < tamis_cpu_rate_table.profile_count; p++) {
+        const double found =
+            choose_on(m, tamis_cpu_rate_table.profiles[p].rates, &S, 1, TAMIS_OP_SPMM)->prediction.call_seconds;
+        if (found < least) fail_msg("profile %d: %g s, expected %g and more", p, found, least);
     }
 }
