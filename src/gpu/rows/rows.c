@@ -58,7 +58,7 @@ static int64_t loads_of(const tamis_problem *problem, int64_t split, int64_t pie
 /* Nonzeros of a team's step. */
 static int64_t usual_step(const tamis_problem *problem) {
     int64_t lanes, pieces;
-    const int64_t split = team_of(problem, &lanes, &pieces) / lanes;
+    const int64_t team = team_of(problem, &lanes, &pieces), split = team / lanes;
     return split * loads_of(problem, split, pieces);
 }
 
