@@ -45,7 +45,7 @@ tamis_status tamis_graph_explain(const tamis_graph *graph, char *out, size_t byt
         add_order(&t, graph, "by columns", &graph->columns, false, graph->column_order.own_columns != NULL);
     if (graph->column_places) tamis_text_add(&t, "             8 bytes an entry tell its place among the columns\n");
     tamis_text_add(&t, "texts        a message that is an expression %s\n", graph->device->backend->messages->texts);
-    tamis_graph_passes_explain(atomic_load(&graph->planned), &t);
+    tamis_graph_passes_explain(atomic_load(&graph->planned), rows->offsets, &t);
     if (needed) *needed = t.used + 1;
     return TAMIS_OK;
 }

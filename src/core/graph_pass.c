@@ -70,16 +70,12 @@ static tamis_status execute(const tamis_plan *plan, const tamis_message_job *job
 }
 
 /* On a GPU each execution has its own workspace, in stream order: calls may be in several streams. */
-tamis_status tamis_graph_pass_run(const tamis_device *device, const tamis_graph_pass *list,
-                                  const tamis_message_job *job, bool *done) {
+static tamis_status run_plan(const tamis_plan *plan, const tamis_message_job *job, tamis_pass_role role) {
+    const tamis_device *const device = plan->device;
     const tamis_backend *const backend = device->backend;
     const bool host = backend->location == TAMIS_HOST;
-    const tamis_pass_role role = list ? tamis_pass_role_of(job) : TAMIS_OWN_KERNEL;
-    const tamis_plan *const plan = plan_of(list, job, role);
     tamis_execution given = {.stream = job->stream};
     tamis_borrowed_workspace workspace = {.borrowed = NULL};
-    *done = plan != NULL;
-    if (!plan) return TAMIS_OK;
     if (host)
         TRY(tamis_workspace_take(device, plan->own, plan->workspace_bytes, "", &given, &workspace));
     else if (plan->workspace_bytes > 0)
@@ -90,6 +86,13 @@ tamis_status tamis_graph_pass_run(const tamis_device *device, const tamis_graph_
     else if (given.workspace)
         backend->release_memory(device->handle, job->stream, given.workspace);
     return status;
+}
+
+tamis_status tamis_graph_pass_run(const tamis_graph_pass *list, const tamis_message_job *job, bool *done) {
+    const tamis_pass_role role = tamis_pass_role_of(job);
+    const tamis_plan *const plan = plan_of(list, job, role);
+    *done = plan != NULL;
+    return plan ? run_plan(plan, job, role) : TAMIS_OK;
 }
 
 void tamis_graph_passes_release(tamis_graph_pass *list) {
@@ -109,10 +112,10 @@ static void add_time(tamis_text_buffer *t, const tamis_graph_pass *p, bool of_al
         tamis_text_add(t, "the graph's own kernel %.3g ms", p->own_seconds * 1e3);
 }
 
-void tamis_graph_passes_explain(const tamis_graph_pass *list, tamis_text_buffer *t) {
+void tamis_graph_passes_explain(const tamis_graph_pass *list, const void *rows, tamis_text_buffer *t) {
     for (const tamis_graph_pass *p = list; p; p = p->next) {
         tamis_text_add(t, "planned      %s of %lld elements, %s, by %s: ", roles[p->role].name, (long long)p->all,
-                       tamis_type_name(p->type), p->by_columns ? "columns" : "rows");
+                       tamis_type_name(p->type), p->offsets == rows ? "rows" : "columns");
         add_time(t, p, p->plan != NULL);
         if (p->plan ? p->own_seconds > 0 : p->best_seconds > 0) {
             tamis_text_add(t, "; ");

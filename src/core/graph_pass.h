@@ -22,7 +22,6 @@ typedef struct tamis_graph_pass {
     struct tamis_graph_pass *next;
     tamis_pass_role role;
     const void *offsets; /* of the order, which names it */
-    bool by_columns;
     tamis_type type;
     int64_t all; /* elements of a row */
     int threads;
@@ -37,10 +36,10 @@ const tamis_graph_pass *tamis_graph_pass_find(const tamis_graph_pass *list, cons
                                               tamis_pass_role role);
 
 /* Computes a pass by the plan that was made for such passes; sets *done to false if there is none. */
-tamis_status tamis_graph_pass_run(const tamis_device *device, const tamis_graph_pass *list,
-                                  const tamis_message_job *job, bool *done);
+tamis_status tamis_graph_pass_run(const tamis_graph_pass *list, const tamis_message_job *job, bool *done);
 
 void tamis_graph_passes_release(tamis_graph_pass *list);
-void tamis_graph_passes_explain(const tamis_graph_pass *list, tamis_text_buffer *text);
+/* `rows`: the offsets of the order by rows. */
+void tamis_graph_passes_explain(const tamis_graph_pass *list, const void *rows, tamis_text_buffer *text);
 
 #endif

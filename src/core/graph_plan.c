@@ -96,7 +96,6 @@ static tamis_status plan_pass(tamis_graph *g, const tamis_message_job *job, cons
     TRY(tamis_allocate_zeroed(1, sizeof *p, "a planned pass", (void **)&p));
     p->role = role;
     p->offsets = job->order.offsets;
-    p->by_columns = job->order.offsets != g->rows.offsets;
     p->type = job->type;
     p->all = job->heads * job->width;
     p->threads = job->threads;

@@ -183,9 +183,9 @@ tamis_message_job tamis_message_job_of(const tamis_graph *g, void *stream, tamis
 tamis_status tamis_message_run(const tamis_graph *g, const tamis_message_job *job) {
     const bool empty =
         job->kind == TAMIS_PASS_ENTRIES ? job->order.nnz == 0 : job->order.rows == 0 || job->heads * job->width == 0;
+    const tamis_graph_pass *const planned = atomic_load_explicit(&g->planned, memory_order_acquire);
     bool done = empty;
-    if (!done)
-        TRY(tamis_graph_pass_run(g->device, atomic_load_explicit(&g->planned, memory_order_acquire), job, &done));
+    if (planned && !empty) TRY(tamis_graph_pass_run(planned, job, &done));
     return done ? TAMIS_OK : g->device->backend->messages->run(job);
 }
 
