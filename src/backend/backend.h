@@ -63,9 +63,10 @@ typedef struct tamis_problem {
     bool has_values;
     int64_t inner, width; /* K and L; 0 if the operation has none */
     tamis_edge_constants edge_constants;
-    int64_t batch;     /* members of an execution, 1 or more */
-    bool keep_softmax; /* edge softmax: executions may ask for softmax_rows */
-    bool d_is_b;       /* fused: D is B in all executions. It may be the same without this, too: see tamis_d_is_b */
+    int64_t batch;        /* members of an execution, 1 or more */
+    int64_t staged_bytes; /* of a member's operands in the workspace, which kernels cannot use in place */
+    bool keep_softmax;    /* edge softmax: executions may ask for softmax_rows */
+    bool d_is_b;          /* fused: D is B in all executions. It may be the same without this, too: see tamis_d_is_b */
     int threads;
     bool deterministic;
     const char *parameters;         /* the user's; "": none */
@@ -150,16 +151,6 @@ typedef struct tamis_prepared_sizes {
     char parameters[160];  /* in force, "tile_columns=1024,block_rows=256" */
 } tamis_prepared_sizes;
 
-/* Number of batch members per call of the backend, if no operand is staged. This bounds the scratch: members that need
-   much of it fill a device by themselves. */
-static inline int64_t tamis_members_at_once(const tamis_prepared_sizes *sizes, int64_t batch) {
-    enum { SCRATCH_MOST = 64 << 20 };
-    const int64_t scratch = ((int64_t)sizes->scratch_bytes + 63) / 64 * 64;
-    if (!sizes->own_scratch || scratch <= SCRATCH_MOST / batch) return batch;
-    const int64_t most = scratch < SCRATCH_MOST ? SCRATCH_MOST / scratch : 1, calls = (batch + most - 1) / most;
-    return (batch + calls - 1) / calls; /* equally many in each call */
-}
-
 /* Upper bound of the memory of a single call in addition to its operands, for any pattern: bytes per row and per
    nonzero; plus what threads need, and a few kilobytes. */
 typedef struct tamis_call_bytes {
@@ -185,19 +176,23 @@ typedef struct tamis_row_order {
     bool columns_rise; /* columns of the COO are sorted; false: unknown */
 } tamis_row_order;
 
-/* Transposition between a strided column-major matrix and `packed`, row-major rows x cols without padding. */
+/* Transposition, for one or more members, between a strided column-major matrix and `packed`, row-major rows x cols
+   without padding. */
 typedef struct tamis_transposition {
     tamis_type type;
     int threads;
     tamis_place packed, strided;
     int64_t stride, rows, cols;
-    bool out; /* true: from packed to strided; false: the reverse */
+    int64_t members, packed_step, strided_step; /* steps: elements between members */
+    bool out;                                   /* true: from packed to strided; false: the reverse */
 } tamis_transposition;
 
-/* Permutation of elements: packed[t] and scattered[permutation[t]]. */
+/* Permutation of the elements of one or more members: packed[t] and scattered[permutation[t]]. */
 typedef struct tamis_permutation {
     tamis_type type;
-    int64_t nnz;
+    int threads;
+    int64_t nnz, members;
+    int64_t packed_step, scattered_step; /* elements between members */
     const void *permutation;
     tamis_place packed, scattered;
     bool out; /* true: from packed to scattered; false: the reverse */
@@ -366,5 +361,18 @@ struct tamis_backend {
     tamis_status (*cached_attend)(const tamis_cached_job *job);
     const tamis_edge_network_functions *edge_network; /* NULL: none */
 };
+
+/* Number of batch members per call of the backend. This bounds the workspace: members that need much of it fill a
+   device by themselves. What a processor stages stays in its cache. */
+static inline int64_t tamis_members_at_once(const tamis_prepared_sizes *sizes, const tamis_problem *p) {
+    enum { WORKSPACE_MOST = 64 << 20, CACHED_MOST = 512 << 10 };
+    const bool cached = p->staged_bytes > 0 && p->backend->location == TAMIS_HOST;
+    const int64_t all = cached ? CACHED_MOST : WORKSPACE_MOST, batch = p->batch;
+    const int64_t scratch = sizes->own_scratch ? ((int64_t)sizes->scratch_bytes + 63) / 64 * 64 : 0;
+    const int64_t member = scratch < INT64_MAX - p->staged_bytes ? scratch + p->staged_bytes : INT64_MAX;
+    if (member <= all / batch) return batch;
+    const int64_t most = member < all ? all / member : 1, calls = (batch + most - 1) / most;
+    return (batch + calls - 1) / calls; /* equally many in each call */
+}
 
 #endif

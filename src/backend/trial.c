@@ -153,7 +153,7 @@ static tamis_status take_scratch_of(tamis_trial *trial, timed *what) {
     if (!what->prepared) return TAMIS_OK;
     trial->problem->backend->sizes(what->prepared, &sizes);
     const int64_t scratch = ((int64_t)sizes.scratch_bytes + 63) / 64 * 64;
-    what->at_once = tamis_members_at_once(&sizes, trial->operands.batch);
+    what->at_once = tamis_members_at_once(&sizes, trial->problem);
     trial->operands.scratch_batch_stride = sizes.own_scratch ? scratch : 0;
     return take_scratch(trial, sizes.own_scratch ? what->at_once * scratch : scratch);
 }

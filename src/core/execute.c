@@ -5,8 +5,7 @@
  *   1. prepare_run checks the plan, the fields of the execution, the stream, and each operand against the plan.
  *   2. It also determines the values of S (the execution's, else the view's) and the workspace (the caller's, else
  *      the plan's unless another call uses it, else one for this call).
- *   3. run_members computes all members of the batch at once. If operands are staged it is called for each member,
- *      since the workspace has one place for each operand:
+ *   3. run_members computes all members of the batch at once, or as many as the workspace has places for:
  *      a. bring_in transposes column-major operands into the workspace, and gathers A's rows there if the plan drops
  *         empty rows; bring_values and bring_output permute values and old samples if the plan orders its entries
  *         differently from the caller.
@@ -174,75 +173,96 @@ static tamis_place in_workspace(const run *r, int64_t offset) { return (tamis_pl
 
 static bool is_empty(const operand *x) { return x->rows == 0 || x->cols == 0; }
 
-static tamis_status transpose(const run *r, const operand *x, int64_t member, bool out) {
+/* A place of the workspace for member `number` of the members under way. */
+static tamis_place staged_of(const run *r, const operand *x, int64_t number) {
+    return in_workspace(r, x->staged + number * x->staged_stride * (int64_t)tamis_type_size(x->type));
+}
+
+static tamis_status transpose(const run *r, const operand *x, int64_t first, int64_t count, bool out) {
     const tamis_plan *const plan = r->plan;
     if (is_empty(x)) return TAMIS_OK; /* its other dimension may be any number */
     const tamis_transposition t = {.type = x->type,
                                    .threads = plan->options.threads,
-                                   .packed = in_workspace(r, x->staged),
-                                   .strided = member_of(x, member),
+                                   .packed = staged_of(r, x, 0),
+                                   .strided = member_of(x, first),
                                    .stride = tamis_dense_stride(x->view),
                                    .rows = x->rows,
                                    .cols = x->cols,
+                                   .members = count,
+                                   .packed_step = x->staged_stride,
+                                   .strided_step = x->view->batch_stride,
                                    .out = out};
     return plan->device->backend->transpose(plan->device->handle, r->given.stream, &t);
 }
 
 /* Gathers the nonempty rows of A into the workspace. */
-static tamis_status gather(const run *r, const operand *x, int64_t member) {
+static tamis_status gather(const run *r, const operand *x, int64_t first, int64_t count) {
     const tamis_plan *const plan = r->plan;
     if (is_empty(x)) return TAMIS_OK;
-    const tamis_gathering g = {.type = x->type,
-                               .threads = plan->options.threads,
-                               .layout = x->layout,
-                               .from = member_of(x, member),
-                               .to = in_workspace(r, x->staged),
-                               .stride = tamis_dense_stride(x->view),
-                               .to_stride = x->cols,
-                               .cols = x->cols,
-                               .count = plan->problem.rows,
-                               .rows = plan->order.rows};
-    return plan->device->backend->gather(plan->device->handle, r->given.stream, &g);
+    for (int64_t i = 0; i < count; i++) {
+        const tamis_gathering g = {.type = x->type,
+                                   .threads = plan->options.threads,
+                                   .layout = x->layout,
+                                   .from = member_of(x, first + i),
+                                   .to = staged_of(r, x, i),
+                                   .stride = tamis_dense_stride(x->view),
+                                   .to_stride = x->cols,
+                                   .cols = x->cols,
+                                   .count = plan->problem.rows,
+                                   .rows = plan->order.rows};
+        TRY(plan->device->backend->gather(plan->device->handle, r->given.stream, &g));
+    }
+    return TAMIS_OK;
 }
 
 /* The operand in place, or where it is staged in the workspace. */
 static tamis_matrix matrix_of(const run *r, const operand *x, int64_t member) {
-    if (x->staged >= 0) return (tamis_matrix){in_workspace(r, x->staged), x->cols, 0};
+    if (x->staged >= 0)
+        return (tamis_matrix){staged_of(r, x, 0), x->cols, x->view->batch_stride ? x->staged_stride : 0};
     return (tamis_matrix){member_of(x, member), tamis_dense_stride(x->view), x->view->batch_stride};
 }
 
 /* Makes an operand available to kernels: in place, or transposed or gathered into the workspace. */
-static tamis_status bring_in(const run *r, const operand *x, int64_t member, tamis_matrix *to) {
+static tamis_status bring_in(const run *r, const operand *x, int64_t member, int64_t count, tamis_matrix *to) {
+    const bool shared = x->staged >= 0 && x->view->batch_stride == 0;
     *to = matrix_of(r, x, member);
     if (x->staged < 0) return TAMIS_OK;
-    /* a matrix that the whole batch shares is staged once */
-    if (member != 0 && x->view->batch_stride == 0) return TAMIS_OK;
-    if (x == &r->x.a && r->plan->order.rows) return gather(r, x, member);
-    return transpose(r, x, member, false);
+    if (shared && member != 0) return TAMIS_OK; /* the whole batch has one, which is staged once */
+    if (x == &r->x.a && r->plan->order.rows) return gather(r, x, member, shared ? 1 : count);
+    return transpose(r, x, member, shared ? 1 : count, false);
 }
 
-/* Copies between the caller's order of entries and the plan's. */
-static tamis_status permute(const run *r, tamis_type type, tamis_place packed, tamis_place scattered, bool out) {
+/* Copies `count` members between the caller's order of entries and the plan's. */
+static tamis_status permute(const run *r, tamis_type type, int64_t count, const tamis_matrix *packed,
+                            const tamis_matrix *scattered, bool out) {
     const tamis_plan *const plan = r->plan;
     const tamis_permutation p = {.type = type,
+                                 .threads = plan->options.threads,
                                  .nnz = plan->problem.nnz,
+                                 .members = count,
+                                 .packed_step = packed->batch_stride,
+                                 .scattered_step = scattered->batch_stride,
                                  .permutation = plan->order.permutation,
-                                 .packed = packed,
-                                 .scattered = scattered,
+                                 .packed = packed->at,
+                                 .scattered = scattered->at,
                                  .out = out};
     return plan->device->backend->permute(plan->device->handle, r->given.stream, &p);
 }
 
 static tamis_status bring_values(const run *r, int64_t member, tamis_operands *x) {
     const tamis_plan *const plan = r->plan;
-    const int64_t first = r->skip_values + member * r->given.values_stride + plan->pattern.offset_base;
-    const tamis_place given = {(void *)(uintptr_t)r->given.values,
-                               first * (int64_t)tamis_type_size(plan->problem.value_type)};
+    const tamis_type type = plan->problem.value_type;
+    const int64_t stride = r->given.values_stride;
+    const int64_t first = r->skip_values + member * stride + plan->pattern.offset_base;
+    const tamis_matrix given = {.at = {(void *)(uintptr_t)r->given.values, first * (int64_t)tamis_type_size(type)},
+                                .batch_stride = stride};
     if (!r->given.values || !tamis_plan_needs_values(plan)) return TAMIS_OK;
     const bool in_order = !plan->order.permutation || (plan->own_values && r->given.values == plan->pattern.values);
-    x->values = (tamis_matrix){.at = in_order ? given : in_workspace(r, plan->staging.values),
-                               .batch_stride = r->given.values_stride};
-    return in_order ? TAMIS_OK : permute(r, plan->problem.value_type, x->values.at, given, false);
+    x->values = given;
+    if (in_order) return TAMIS_OK;
+    x->values = (tamis_matrix){.at = in_workspace(r, plan->staging.values.at),
+                               .batch_stride = stride ? plan->staging.values.stride : 0};
+    return permute(r, type, stride ? x->batch : 1, &x->values, &given, false);
 }
 
 /* Sets where the kernels write. If beta is not 0, first copies the old content there. */
@@ -251,19 +271,21 @@ static tamis_status bring_output(const run *r, int64_t member, tamis_operands *x
     const bool before = r->given.beta != 0;
     x->out = matrix_of(r, &r->x.out, member);
     if (plan->options.operation != TAMIS_OP_SDDMM)
-        return before && r->x.out.staged >= 0 ? transpose(r, &r->x.out, member, false) : TAMIS_OK;
+        return before && r->x.out.staged >= 0 ? transpose(r, &r->x.out, member, x->batch, false) : TAMIS_OK;
     x->out.stride = 0; /* a vector */
     if (!plan->order.permutation) return TAMIS_OK;
-    const tamis_place samples = x->out.at;
-    x->out.at = in_workspace(r, plan->staging.samples);
-    return before ? permute(r, r->x.out.type, x->out.at, samples, false) : TAMIS_OK;
+    const tamis_matrix samples = x->out;
+    x->out =
+        (tamis_matrix){.at = in_workspace(r, plan->staging.samples.at), .batch_stride = plan->staging.samples.stride};
+    return before ? permute(r, r->x.out.type, x->batch, &x->out, &samples, false) : TAMIS_OK;
 }
 
 static tamis_status take_output(const run *r, int64_t member, const tamis_operands *x) {
     if (r->plan->options.operation != TAMIS_OP_SDDMM)
-        return r->x.out.staged >= 0 ? transpose(r, &r->x.out, member, true) : TAMIS_OK;
+        return r->x.out.staged >= 0 ? transpose(r, &r->x.out, member, x->batch, true) : TAMIS_OK;
     if (!r->plan->order.permutation) return TAMIS_OK;
-    return permute(r, r->x.out.type, x->out.at, member_of(&r->x.out, member), true);
+    const tamis_matrix samples = matrix_of(r, &r->x.out, member);
+    return permute(r, r->x.out.type, x->batch, &x->out, &samples, true);
 }
 
 static tamis_place softmax_rows_of(const run *r, int64_t member) {
@@ -272,7 +294,7 @@ static tamis_place softmax_rows_of(const run *r, int64_t member) {
     return (tamis_place){given, given ? member * 2 * r->plan->problem.rows * size : 0};
 }
 
-/* Runs `count` members of the batch from `member` on; `count` is 1 if operands are staged. */
+/* Runs `count` members of the batch from `member` on. */
 static tamis_status run_members(const run *r, int64_t member, int64_t count) {
     const tamis_plan *const plan = r->plan;
     const tamis_operation operation = plan->options.operation;
@@ -285,9 +307,9 @@ static tamis_status run_members(const run *r, int64_t member, int64_t count) {
                         .scratch = in_workspace(r, plan->staging.scratch),
                         .scratch_batch_stride = plan->staging.scratch_batch_stride,
                         .softmax_rows = softmax_rows_of(r, member)};
-    if (operation != TAMIS_OP_SPMM) TRY(bring_in(r, &r->x.a, member, &x.a));
-    TRY(bring_in(r, &r->x.b, member, &x.b));
-    if (operation == TAMIS_OP_FUSED && !r->d_is_b) TRY(bring_in(r, &r->x.d, member, &x.d));
+    if (operation != TAMIS_OP_SPMM) TRY(bring_in(r, &r->x.a, member, count, &x.a));
+    TRY(bring_in(r, &r->x.b, member, count, &x.b));
+    if (operation == TAMIS_OP_FUSED && !r->d_is_b) TRY(bring_in(r, &r->x.d, member, count, &x.d));
     if (r->d_is_b) x.d = x.b; /* backends detect it by comparing the two */
     TRY(bring_values(r, member, &x));
     TRY(bring_output(r, member, &x));
@@ -310,14 +332,19 @@ tamis_status tamis_plan_check_operation(const tamis_plan *plan, tamis_operation 
                       tamis_operation_name(plan->options.operation), tamis_operation_name(operation));
 }
 
+static void place(tamis_operand *x, const tamis_staged *staged) {
+    x->staged = staged->at;
+    x->staged_stride = staged->stride;
+}
+
 static void describe_operands(const tamis_views *views, run *r) {
     const tamis_problem *const p = &r->plan->problem;
     const tamis_staging *const s = &r->plan->staging;
     r->x = tamis_operands_of(&r->plan->options, tamis_plan_rows(r->plan), p->cols, p->nnz, views);
-    r->x.a.staged = s->a;
-    r->x.b.staged = s->b;
-    r->x.d.staged = s->d;
-    if (r->plan->options.operation != TAMIS_OP_SDDMM) r->x.out.staged = s->out;
+    place(&r->x.a, &s->a);
+    place(&r->x.b, &s->b);
+    place(&r->x.d, &s->d);
+    place(&r->x.out, &s->out);
     r->skip_values = views->skip_values;
 }
 

@@ -65,8 +65,8 @@ static void add_rates(tamis_text_buffer *t, const tamis_plan *plan, const tamis_
     tamis_text_add(t, "\n");
 }
 
-static void staged(tamis_text_buffer *t, const char *name, int64_t offset) {
-    if (offset >= 0)
+static void staged(tamis_text_buffer *t, const char *name, bool is_staged) {
+    if (is_staged)
         tamis_text_add(t, "             %s is column-major: every execution transposes it through the workspace\n",
                        name);
 }
@@ -117,10 +117,10 @@ tamis_status tamis_plan_explain(const tamis_plan *plan, char *out, size_t bytes,
         tamis_text_add(&t, "preparing pays off from call %lld on\n", (long long)(calls < 1 ? 1 : calls));
     tamis_text_add(&t, "memory       %zu bytes of workspace, %zu bytes prepared\n", plan->workspace_bytes,
                    sizes->prepared_bytes);
-    staged(&t, "A", plan->order.rows ? -1 : plan->staging.a);
-    staged(&t, "B", plan->staging.b);
-    staged(&t, "D", plan->staging.d);
-    staged(&t, "the output", plan->staging.out);
+    staged(&t, "A", !plan->order.rows && plan->staging.a.at >= 0);
+    staged(&t, "B", plan->staging.b.at >= 0);
+    staged(&t, "D", plan->staging.d.at >= 0);
+    staged(&t, "the output", plan->staging.out.at >= 0);
     if (plan->order.permutation)
         tamis_text_add(&t,
                        "             S is COO and not in row order: values and samples pass through a permutation\n");

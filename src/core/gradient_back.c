@@ -159,17 +159,18 @@ static tamis_status multiply(const back *b, int plan, int64_t weights, tamis_vie
 static tamis_status turn(const back *b, int64_t weights) {
     const tamis_gradient *const g = b->g;
     const tamis_type type = between_type(&g->options);
-    const int64_t bytes = g->S.nnz * (int64_t)tamis_type_size(type);
-    for (int64_t member = 0; member < g->options.batch && g->turned_order.permutation; member++) {
-        const tamis_permutation p = {.type = type,
-                                     .nnz = g->S.nnz,
-                                     .permutation = g->turned_order.permutation,
-                                     .packed = {b->given.workspace, g->turned + member * bytes},
-                                     .scattered = {b->given.workspace, weights + member * bytes},
-                                     .out = false};
-        TRY(g->device->backend->permute(g->device->handle, b->given.stream, &p));
-    }
-    return TAMIS_OK;
+    if (!g->turned_order.permutation) return TAMIS_OK;
+    const tamis_permutation p = {.type = type,
+                                 .threads = g->options.threads,
+                                 .nnz = g->S.nnz,
+                                 .members = g->options.batch,
+                                 .packed_step = g->S.nnz,
+                                 .scattered_step = g->S.nnz,
+                                 .permutation = g->turned_order.permutation,
+                                 .packed = {b->given.workspace, g->turned},
+                                 .scattered = {b->given.workspace, weights},
+                                 .out = false};
+    return g->device->backend->permute(g->device->handle, b->given.stream, &p);
 }
 
 /* Arrays of a job: inside the workspace, in T's order; or outside, in the caller's order. */

@@ -56,52 +56,63 @@ static tamis_status reserve_matrix(int64_t *total, int64_t rows, int64_t cols, s
     return tamis_workspace_reserve(total, count, size, offset);
 }
 
-static bool transposes(const tamis_staging *s) { return s->a >= 0 || s->b >= 0 || s->d >= 0 || s->out >= 0; }
-
-static bool has_column_major(const tamis_options *o) {
-    return (o->operation != TAMIS_OP_SPMM && o->a_layout == TAMIS_COLUMN_MAJOR) || o->b_layout == TAMIS_COLUMN_MAJOR ||
-           (o->operation == TAMIS_OP_FUSED && o->d_layout == TAMIS_COLUMN_MAJOR) ||
-           (o->operation != TAMIS_OP_SDDMM && o->output_layout == TAMIS_COLUMN_MAJOR);
+static bool transposes(const tamis_staging *s) {
+    return s->a.at >= 0 || s->b.at >= 0 || s->d.at >= 0 || s->out.at >= 0;
 }
 
-/* True if executions stage an operand: batch members then run one at a time, since each operand has one place. */
-static bool stages(const tamis_plan *plan) {
-    return has_column_major(&plan->options) || plan->order.rows ||
-           (plan->order.permutation && (tamis_plan_needs_values(plan) || plan->options.operation == TAMIS_OP_SDDMM));
-}
-
-/* Reserves places in the workspace for operands that kernels cannot use in place. */
-static tamis_status plan_staging(tamis_plan *plan) {
+/* Lists the operands that kernels cannot use in place, and the bytes of a member of all of them. */
+static tamis_status list_staged(tamis_plan *plan) {
     const tamis_options *const o = &plan->options;
-    const tamis_problem *const p = &plan->problem;
-    const size_t size = tamis_type_size(o->type), out_size = tamis_type_size(o->output_type);
-    const size_t value_size = tamis_type_size(p->value_type);
-    const bool spmm = o->operation == TAMIS_OP_SPMM, fused = o->operation == TAMIS_OP_FUSED;
-    const int64_t scratch = ((int64_t)plan->sizes.scratch_bytes + 63) / 64 * 64;
-    int64_t total = 0;
-    TRY(tamis_bytes_check(plan->sizes.scratch_bytes, "an algorithm's scratch"));
-    tamis_staging s = {-1, -1, -1, -1, -1, -1, 0, 0, 0, 0};
-    if (!spmm && (o->a_layout == TAMIS_COLUMN_MAJOR || plan->order.rows))
-        TRY(reserve_matrix(&total, p->rows, p->inner, size, &s.a));
-    if (o->b_layout == TAMIS_COLUMN_MAJOR) TRY(reserve_matrix(&total, p->cols, spmm ? p->width : p->inner, size, &s.b));
-    if (fused && !o->d_is_b && o->d_layout == TAMIS_COLUMN_MAJOR)
-        TRY(reserve_matrix(&total, p->cols, p->width, size, &s.d));
-    if (o->operation != TAMIS_OP_SDDMM && o->output_layout == TAMIS_COLUMN_MAJOR)
-        TRY(reserve_matrix(&total, p->rows, p->width, out_size, &s.out));
-    if (plan->order.permutation) {
-        if (tamis_plan_needs_values(plan)) TRY(tamis_workspace_reserve(&total, p->nnz, value_size, &s.values));
-        if (o->operation == TAMIS_OP_SDDMM) TRY(tamis_workspace_reserve(&total, p->nnz, out_size, &s.samples));
+    tamis_problem *const p = &plan->problem;
+    tamis_staging *const s = &plan->staging;
+    const bool sddmm = o->operation == TAMIS_OP_SDDMM, spmm = o->operation == TAMIS_OP_SPMM;
+    const bool fused = o->operation == TAMIS_OP_FUSED, permutes = plan->order.permutation != NULL;
+    const struct {
+        tamis_staged *place;
+        int64_t rows, cols;
+        tamis_type type;
+        bool is_staged;
+    } all[] = {
+        {&s->a, p->rows, p->inner, o->type, !spmm && (o->a_layout == TAMIS_COLUMN_MAJOR || plan->order.rows)},
+        {&s->b, p->cols, spmm ? p->width : p->inner, o->type, o->b_layout == TAMIS_COLUMN_MAJOR},
+        {&s->d, p->cols, p->width, o->type, fused && !o->d_is_b && o->d_layout == TAMIS_COLUMN_MAJOR},
+        {&s->out, p->rows, p->width, o->output_type, !sddmm && o->output_layout == TAMIS_COLUMN_MAJOR},
+        {&s->values, p->nnz, 1, p->value_type, permutes && tamis_plan_needs_values(plan)},
+        {&s->samples, p->nnz, 1, o->output_type, permutes && sddmm},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        const size_t size = tamis_type_size(all[i].type);
+        const int64_t before = p->staged_bytes;
+        int64_t place;
+        *all[i].place = (tamis_staged){-1, 0};
+        if (!all[i].is_staged) continue;
+        TRY(reserve_matrix(&p->staged_bytes, all[i].rows, all[i].cols, size, &place));
+        *all[i].place = (tamis_staged){place, (p->staged_bytes - before) / (int64_t)size};
     }
-    s.at_once = stages(plan) ? 1 : tamis_members_at_once(&plan->sizes, o->batch);
-    s.scratch_batch_stride = plan->sizes.own_scratch ? scratch : 0;
-    TRY(tamis_workspace_reserve(&total, plan->sizes.own_scratch ? s.at_once : 1, (size_t)scratch, &s.scratch));
+    return TAMIS_OK;
+}
+
+/* Lays out the workspace for as many members of the batch as a call of the backend computes. */
+static tamis_status lay_out_workspace(tamis_plan *plan) {
+    const tamis_options *const o = &plan->options;
+    enum { PLACES = 6 };
+    tamis_staging *const s = &plan->staging;
+    const int64_t scratch = ((int64_t)plan->sizes.scratch_bytes + 63) / 64 * 64;
+    int64_t total = 0, place;
+    TRY(tamis_bytes_check(plan->sizes.scratch_bytes, "an algorithm's scratch"));
+    s->at_once = tamis_members_at_once(&plan->sizes, &plan->problem);
+    TRY(tamis_workspace_reserve(&total, s->at_once, (size_t)plan->problem.staged_bytes, &place));
+    tamis_staged *const all[PLACES] = {&s->a, &s->b, &s->d, &s->out, &s->values, &s->samples};
+    for (int i = 0; i < PLACES; i++)
+        if (all[i]->at >= 0) all[i]->at *= s->at_once;
+    s->scratch_batch_stride = plan->sizes.own_scratch ? scratch : 0;
+    TRY(tamis_workspace_reserve(&total, plan->sizes.own_scratch ? s->at_once : 1, (size_t)scratch, &s->scratch));
     if (o->operation == TAMIS_OP_SDDMM) { /* tamis_plan_edge uses the workspace from its start */
         int64_t parts = 0, start;
-        TRY(tamis_workspace_reserve(&parts, o->batch, (size_t)tamis_edge_scratch(o->edge, p->nnz), &start));
+        TRY(tamis_workspace_reserve(&parts, o->batch, (size_t)tamis_edge_scratch(o->edge, plan->problem.nnz), &start));
         total = parts > total ? parts : total;
     }
-    s.bytes = total;
-    plan->staging = s;
+    s->bytes = total;
     plan->workspace_bytes = (size_t)total;
     return TAMIS_OK;
 }
@@ -199,7 +210,7 @@ static tamis_status make_ready(tamis_plan *plan) {
     if (plan->order.permutation && plan->problem.value_type != plan->options.type)
         TRY(backend->ready(handle, plan->problem.value_type, false, true));
     if (plan->options.output_type == plan->options.type) return TAMIS_OK;
-    return backend->ready(handle, plan->options.output_type, s->out >= 0, s->samples >= 0);
+    return backend->ready(handle, plan->options.output_type, s->out.at >= 0, s->samples.at >= 0);
 }
 
 /* Checks the pattern now, unless order_rows or profile checks it later anyway. */
@@ -218,8 +229,8 @@ static tamis_status prepare(tamis_plan *plan) {
     const bool waits = plan->edge_text && plan->edge_text->value.arrays > 0; /* for arrays, which executions have */
     if (o->effort == TAMIS_EFFORT_MEASURE && !waits && !plan->problem.once &&
         plan->choice.chosen_by != TAMIS_CHOSEN_NAMED)
-        return tamis_choose_measured(&plan->problem, &device->description, stages(plan),
-                                     plan->beside ? &plan->beside->rival : NULL, &plan->choice, &plan->prepared);
+        return tamis_choose_measured(&plan->problem, &device->description, plan->beside ? &plan->beside->rival : NULL,
+                                     &plan->choice, &plan->prepared);
     return device->backend->prepare(plan->choice.algorithm, &plan->problem, &plan->prepared);
 }
 
@@ -260,6 +271,7 @@ static tamis_status make(tamis_plan *plan, const tamis_sparse *S, const tamis_op
     plan->problem.has_values = has_values && tamis_plan_needs_values(plan) &&
                                (!plan->edge_text || tamis_edge_text_reads(plan->edge_text, TAMIS_STEP_S));
     TRY(take_pattern(plan));
+    TRY(list_staged(plan));
     TRY(device->backend->profile(&plan->problem, &plan->evidence));
     TRY(tamis_choose(device->backend, &plan->problem, plan->options.algorithm, once, &plan->choice));
     TRY(prepare(plan));
@@ -267,7 +279,7 @@ static tamis_status make(tamis_plan *plan, const tamis_sparse *S, const tamis_op
     device->backend->sizes(plan->prepared, &plan->sizes);
     if (plan->options.effort != TAMIS_EFFORT_MEASURE)
         tamis_turns_make(&plan->problem, &plan->choice, &plan->prepared, &plan->sizes, &plan->turns);
-    TRY(plan_staging(plan));
+    TRY(lay_out_workspace(plan));
     TRY(take_workspace(plan));
     TRY(make_ready(plan));
     /* executions may use streams that do not wait for this one */

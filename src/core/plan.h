@@ -9,13 +9,18 @@
 #include "core/device.h"
 #include "select/turns.h"
 
-/* Where an execution stages each operand: an offset in the workspace; -1: used in place. */
+/* Where an execution stages an operand: an offset in the workspace, -1 if it is used in place; and the elements between
+   members there. */
+typedef struct tamis_staged {
+    int64_t at, stride;
+} tamis_staged;
+
 typedef struct tamis_staging {
-    int64_t a, b, d, out, values, samples; /* samples: SDDMM's output in CSR order */
-    int64_t scratch;                       /* of the algorithm */
-    int64_t scratch_batch_stride;          /* as in tamis_operands */
-    int64_t at_once;                       /* batch members per call of the backend */
-    int64_t bytes;                         /* of all these places */
+    tamis_staged a, b, d, out, values, samples; /* samples: SDDMM's output in CSR order */
+    int64_t scratch;                            /* of the algorithm */
+    int64_t scratch_batch_stride;               /* as in tamis_operands */
+    int64_t at_once;                            /* batch members per call of the backend */
+    int64_t bytes;                              /* of all these places */
 } tamis_staging;
 
 /* The workspace that a plan lends to executions without one. */

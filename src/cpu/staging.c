@@ -51,26 +51,45 @@ tamis_status tamis_cpu_ready(void *device, tamis_type type, bool transposes, boo
 
 tamis_status tamis_cpu_transpose(void *device, void *stream, const tamis_transposition *x) {
     const int64_t size = (int64_t)tamis_type_size(x->type), row = x->cols * size, column = x->stride * size;
-    char *const packed = tamis_cpu_address(x->packed);
-    char *const strided = tamis_cpu_address(x->strided);
-    transposition t = x->out
-                          ? (transposition){strided, packed, size, column, row, size, x->rows, x->cols, (size_t)size}
-                          : (transposition){packed, strided, row, size, size, column, x->rows, x->cols, (size_t)size};
     (void)device;
     (void)stream;
-    tamis_threads_run(x->threads, body, &t);
+    for (int64_t i = 0; i < x->members; i++) {
+        char *const packed = tamis_cpu_address(x->packed) + i * x->packed_step * size;
+        char *const strided = tamis_cpu_address(x->strided) + i * x->strided_step * size;
+        transposition t =
+            x->out ? (transposition){strided, packed, size, column, row, size, x->rows, x->cols, (size_t)size}
+                   : (transposition){packed, strided, row, size, size, column, x->rows, x->cols, (size_t)size};
+        tamis_threads_run(x->threads, body, &t);
+    }
     return TAMIS_OK;
 }
 
-tamis_status tamis_cpu_permute(void *device, void *stream, const tamis_permutation *x) {
+static inline void permute(const tamis_permutation *x, int64_t first, int64_t end, size_t size) {
     const int64_t *const permutation = x->permutation;
-    const size_t size = tamis_type_size(x->type);
+    for (int64_t member = 0; member < x->members; member++) {
+        char *const packed = tamis_cpu_address(x->packed) + (size_t)(member * x->packed_step) * size;
+        char *const scattered = tamis_cpu_address(x->scattered) + (size_t)(member * x->scattered_step) * size;
+        for (int64_t t = first; t < end; t++) {
+            char *const at = packed + (size_t)t * size, *const other = scattered + (size_t)permutation[t] * size;
+            memcpy(x->out ? other : at, x->out ? at : other, size);
+        }
+    }
+}
+
+static void permute_part(void *context, int thread, int threads) {
+    const tamis_permutation *const x = context;
+    const int64_t first = x->nnz * thread / threads, end = x->nnz * (thread + 1) / threads;
+    switch (tamis_type_size(x->type)) {
+    case 2: permute(x, first, end, 2); break;
+    case 4: permute(x, first, end, 4); break;
+    default: permute(x, first, end, 8); break;
+    }
+}
+
+tamis_status tamis_cpu_permute(void *device, void *stream, const tamis_permutation *x) {
+    tamis_permutation copy = *x;
     (void)device;
     (void)stream;
-    for (int64_t t = 0; t < x->nnz; t++) {
-        char *const packed = tamis_cpu_address(x->packed) + (size_t)t * size;
-        char *const scattered = tamis_cpu_address(x->scattered) + (size_t)permutation[t] * size;
-        memcpy(x->out ? scattered : packed, x->out ? packed : scattered, size);
-    }
+    tamis_threads_run(x->threads, permute_part, &copy);
     return TAMIS_OK;
 }

@@ -39,7 +39,6 @@ typedef struct contestant {
 typedef struct contest {
     const tamis_problem *problem;
     tamis_trial trial;
-    double executions; /* executions of the trial per execution of the plan */
     const tamis_rival *rival;
     tamis_candidate as_candidate; /* the rival */
     contestant at[TAMIS_CANDIDATES_MOST + 1];
@@ -59,8 +58,8 @@ static int step(double x) { return x > 0 ? (int)lround(4 * log2(x)) : -1000; }
  * profile. The same pattern always has the same key, whatever its values; another one of the same sizes has the same
  * key only if all predictions see them as equal. expected_calls count in powers of two. False if the key is too long.
  */
-static bool make_key(const tamis_problem *p, const tamis_device_description *device, bool staged,
-                     const tamis_rival *rival, char *key) {
+static bool make_key(const tamis_problem *p, const tamis_device_description *device, const tamis_rival *rival,
+                     char *key) {
     const tamis_evidence *const e = p->evidence;
     const tamis_profile *const f = &e->profile;
     tamis_text_buffer text = {.to = key, .bytes = TAMIS_REMEMBERED_KEY};
@@ -69,10 +68,10 @@ static bool make_key(const tamis_problem *p, const tamis_device_description *dev
     tamis_text_add(&text, "|%s %s %s %s %s %d %d", tamis_operation_name(p->operation), tamis_edge_name(p->edge),
                    tamis_type_name(p->type), tamis_type_name(p->output_type), tamis_type_name(p->value_type),
                    p->has_values, p->keep_softmax);
-    tamis_text_add(&text, "|%lld %lld %lld|%s %s|%s %s|%d|%d", (long long)p->inner, (long long)p->width,
+    tamis_text_add(&text, "|%lld %lld %lld|%s %s|%s %s|%lld|%d", (long long)p->inner, (long long)p->width,
                    (long long)p->batch, tamis_index_type_name(p->offset_type), tamis_index_type_name(p->index_type),
-                   p->math == TAMIS_MATH_TF32 ? "tf32" : "exact", p->deterministic ? "ordered" : "any order", staged,
-                   (int)floor(log2((double)e->expected_calls)));
+                   p->math == TAMIS_MATH_TF32 ? "tf32" : "exact", p->deterministic ? "ordered" : "any order",
+                   (long long)p->staged_bytes, (int)floor(log2((double)e->expected_calls)));
     tamis_text_add(&text, "|%lld %lld %lld %lld %lld %d", (long long)p->rows, (long long)p->cols, (long long)p->nnz,
                    (long long)f->max, (long long)f->empty_rows, f->sorted);
     tamis_text_add(&text, "|%d %d %d|%d %d %d %d", step(f->variation), step((double)f->bandwidth), step(f->mean_span),
@@ -133,9 +132,7 @@ static tamis_status prepare_all(contest *c, tamis_choice *choice, int *alive) {
 }
 
 static tamis_status time_one(contest *c, contestant *one, double *seconds) {
-    TRY(tamis_trial_time(&c->trial, one->prepared, one->rival, one->calls, seconds));
-    *seconds *= c->executions;
-    return TAMIS_OK;
+    return tamis_trial_time(&c->trial, one->prepared, one->rival, one->calls, seconds);
 }
 
 /* Executes once to load everything, and once to find how many executions fill a round. */
@@ -226,13 +223,13 @@ static void tell(const contest *c, const contestant *winner, tamis_choice *choic
     }
 }
 
-static tamis_status hold(contest *c, tamis_choice *choice, int64_t members, tamis_prepared **prepared) {
+static tamis_status hold(contest *c, tamis_choice *choice, tamis_prepared **prepared) {
     tamis_status status = TAMIS_OK;
     const double start = tamis_clock_seconds();
     double begin;
     int alive = 0;
     contestant *winner = NULL;
-    TRY_GOTO(done, tamis_trial_begin(c->problem, members, &c->trial));
+    TRY_GOTO(done, tamis_trial_begin(c->problem, c->problem->batch, &c->trial));
     TRY_GOTO(done, prepare_all(c, choice, &alive));
     TRY_GOTO(done, time_all(c, 0, &alive));
     begin = tamis_clock_seconds(); /* all kernels are compiled by now */
@@ -288,7 +285,7 @@ static tamis_status take_remembered(const tamis_problem *p, const tamis_remember
     return TAMIS_OK;
 }
 
-tamis_status tamis_choose_measured(const tamis_problem *problem, const tamis_device_description *device, bool staged,
+tamis_status tamis_choose_measured(const tamis_problem *problem, const tamis_device_description *device,
                                    const tamis_rival *rival, tamis_choice *choice, tamis_prepared **prepared) {
     const tamis_problem *const p = problem;
     const bool empty = p->nnz == 0 || p->inner + p->width == 0;
@@ -301,7 +298,7 @@ tamis_status tamis_choose_measured(const tamis_problem *problem, const tamis_dev
         return p->backend->prepare(choice->algorithm, p, prepared);
     }
     /* the caller's parameters may suit only one algorithm, and a remembered plan has none */
-    const bool keeps = p->parameters[0] == 0 && make_key(p, device, staged, rival, key);
+    const bool keeps = p->parameters[0] == 0 && make_key(p, device, rival, key);
     tamis_remembered before = {.seconds = 0};
     const bool known = keeps && tamis_remembered_find(key, &before);
     if (known && !before.doubtful) {
@@ -313,9 +310,8 @@ tamis_status tamis_choose_measured(const tamis_problem *problem, const tamis_dev
         if (*prepared) return TAMIS_OK;
     }
     const tamis_load_point begin = tamis_load_begin();
-    const int64_t members = staged ? 1 : p->batch, executions = staged ? p->batch : 1;
-    contest c = {.problem = p, .trial.problem = p, .rival = rival, .executions = (double)executions};
-    TRY(hold(&c, choice, members, prepared));
+    contest c = {.problem = p, .trial.problem = p, .rival = rival};
+    TRY(hold(&c, choice, prepared));
     if (!keeps) return TAMIS_OK;
     const tamis_load load = tamis_load_since(&begin, p->backend->location == TAMIS_HOST ? p->threads : 0);
     const char *const winner = *prepared ? choice->algorithm->description.name : rival->name;

@@ -16,11 +16,11 @@ void tamis_choice_decide(tamis_choice *choice, const tamis_candidate *winner, co
 /*
  * Prepares the algorithm if the caller leaves the choice to the library: the one remembered for such a problem on such
  * a chip, else the fastest candidate by measurement, which is then remembered. `choice` reports it, with all times.
- * `staged`: batch members run one at a time. Candidates that fail are skipped; if all fail, returns the last one's
+ * Candidates that fail are skipped; if all fail, returns the last one's
  * error. `rival` (NULL: none) is timed beside the candidates; if it is the fastest, or as fast as the fastest,
  * *prepared is NULL. choice->rival_seconds is then its time, also when an algorithm wins.
  */
-tamis_status tamis_choose_measured(const tamis_problem *problem, const tamis_device_description *device, bool staged,
+tamis_status tamis_choose_measured(const tamis_problem *problem, const tamis_device_description *device,
                                    const tamis_rival *rival, tamis_choice *choice, tamis_prepared **prepared);
 
 #endif

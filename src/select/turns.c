@@ -64,12 +64,12 @@ static bool pays_off(const tamis_problem *p, const tamis_choice *choice) {
 }
 
 /* Enlarges the first one's sizes to serve both; false if that would split batches, or take much memory. */
-static bool scratch_serves(tamis_prepared_sizes *sizes, const tamis_prepared_sizes *second, int64_t batch) {
+static bool scratch_serves(tamis_prepared_sizes *sizes, const tamis_prepared_sizes *second, const tamis_problem *p) {
     tamis_prepared_sizes both = *sizes;
     if (second->scratch_bytes > both.scratch_bytes) both.scratch_bytes = second->scratch_bytes;
     both.own_scratch |= second->own_scratch;
     if (both.scratch_bytes > sizes->scratch_bytes && both.scratch_bytes > rule.scratch_most) return false;
-    if (tamis_members_at_once(&both, batch) != tamis_members_at_once(sizes, batch)) return false;
+    if (tamis_members_at_once(&both, p) != tamis_members_at_once(sizes, p)) return false;
     *sizes = both;
     return true;
 }
@@ -86,7 +86,7 @@ void tamis_turns_make(const tamis_problem *problem, const tamis_choice *choice, 
         return;
     }
     for (int i = 0; i < 2; i++) problem->backend->sizes(i ? made->at[1] : *prepared, &made->sizes[i]);
-    if (!scratch_serves(sizes, &made->sizes[1], problem->batch)) {
+    if (!scratch_serves(sizes, &made->sizes[1], problem)) {
         problem->backend->release(made->at[1]);
         tamis_release(made);
         return;

@@ -15,12 +15,13 @@ typedef struct tamis_operand {
     const char *option; /* the plan's option that sets the layout; NULL: any layout, unless `rows_only` */
     const char *why;    /* what needs it, for the message if it is absent; NULL: the operation */
     bool output;
-    bool optional;  /* may be absent */
-    bool rows_only; /* must be row-major */
-    bool packed;    /* samples: their stride is 1 */
-    int64_t batch;  /* matrices at distances of batch_stride; 0 means 1 */
-    int64_t skip;   /* elements of view.data before the first: an OpenCL buffer has no address to add them to */
-    int64_t staged; /* place in the plan's workspace; -1: none */
+    bool optional;         /* may be absent */
+    bool rows_only;        /* must be row-major */
+    bool packed;           /* samples: their stride is 1 */
+    int64_t batch;         /* matrices at distances of batch_stride; 0 means 1 */
+    int64_t skip;          /* elements of view.data before the first: an OpenCL buffer has no address to add them to */
+    int64_t staged;        /* place in the plan's workspace; -1: none */
+    int64_t staged_stride; /* elements between members there */
 } tamis_operand;
 
 /*

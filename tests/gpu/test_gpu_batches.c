@@ -31,6 +31,7 @@ static void make_pattern(void) {
 }
 
 static size_t workspace; /* of the last plan */
+static bool is_coo;      /* S is, with entries in no order */
 
 /* Launches so far of kernels that may begin while the one before ends; of all. */
 static long launched_early(void) { return calls("cuLaunchKernelEx"); }
@@ -42,8 +43,14 @@ static long launches(const char *algorithm, const tamis_options *asked, int64_t 
     const int32_t *const columns = (const int32_t *)pattern + ROWS + 1;
     tamis_sparse S = csr_of(TAMIS_F32, ROWS, ROWS, NONZEROS, pattern, columns, zeros);
     S.location = TAMIS_DEVICE;
-    const tamis_dense A = dense_there(zeros, ROWS, WIDTH, WIDTH), P = dense_there(output, NONZEROS, 1, NONZEROS);
-    const tamis_dense E = dense_there(output, ROWS, WIDTH, ROWS * WIDTH);
+    if (is_coo) {
+        S.format = TAMIS_COO;
+        S.row_indices = columns;
+    }
+    tamis_dense A = dense_there(zeros, ROWS, WIDTH, WIDTH), E = dense_there(output, ROWS, WIDTH, ROWS * WIDTH);
+    const tamis_dense P = dense_there(output, NONZEROS, 1, NONZEROS);
+    A.layout = asked->b_layout;
+    E.layout = asked->output_layout;
     tamis_options options = *asked;
     OWN(tamis_plan) *plan = NULL;
     options.batch = batch;
@@ -80,6 +87,23 @@ static void of_operation(tamis_operation operation, tamis_edge edge, const char 
         if (strcmp(*algorithms, "gpu-tensor") != 0)
             expect(*algorithms, &o, HIGHEST + 5, 2); /* its scratch: see in_rounds */
     }
+}
+
+/* Column-major operands, and values of a transpose and samples of a COO, which are permuted, are staged for all
+ * members. */
+static void staged(void) {
+    tamis_options o = options_for(TAMIS_OP_SPMM, 0, WIDTH);
+    o.trust_input = true;
+    o.b_layout = o.output_layout = TAMIS_COLUMN_MAJOR;
+    expect("gpu-rows", &o, 7, 1);
+    o.transpose = true;
+    expect("gpu-rows", &o, 7, 1);
+    o = options_for(TAMIS_OP_SDDMM, WIDTH, 0);
+    o.trust_input = is_coo = true;
+    o.edge = TAMIS_EDGE_SOFTMAX; /* kept, so that rows without entries, which this device cannot count, stay */
+    o.keep_softmax = true;
+    expect("gpu-nonzeros", &o, 7, 1);
+    is_coo = false;
 }
 
 /* Members whose scratch would take more than the workspace may go in several rounds. */
@@ -132,6 +156,7 @@ TEST_RUN() {
     of_operation(TAMIS_OP_SPMM, TAMIS_EDGE_SCALE, spmm);
     of_operation(TAMIS_OP_FUSED, TAMIS_EDGE_SCALE, fused);
     of_operation(TAMIS_OP_FUSED, TAMIS_EDGE_SOFTMAX, fused);
+    staged();
     in_rounds("gpu-nonzeros", TAMIS_EDGE_SOFTMAX);
     in_rounds("gpu-tensor", TAMIS_EDGE_SCALE);
     begin_early();

@@ -129,7 +129,7 @@ static tamis_chosen_by chosen_for(const tamis_plan *plan, const tamis_profile *p
     evidence.profile = *profile;
     like.evidence = &evidence;
     works(tamis_choose(like.backend, &like, NULL, false, &choice));
-    works(tamis_choose_measured(&like, &plan->device->description, false, NULL, &choice, &prepared));
+    works(tamis_choose_measured(&like, &plan->device->description, NULL, &choice, &prepared));
     like.backend->release(prepared);
     return choice.chosen_by;
 }

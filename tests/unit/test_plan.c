@@ -137,6 +137,39 @@ TEST(test_sizes_are_set) {
     tamis_plan_destroy(make(&s.S, &o));
 }
 
+/* Members that need much of the workspace are staged in rounds, on a CPU of half a megabyte: two, then one. */
+TEST(staged_members_go_in_rounds) {
+    enum { ROWS = 3, COLS = 1 << 14, WIDTH = 4, MEMBERS = 3 }; /* 256 KB of B for each member */
+    static const int32_t offsets[] = {0, 2, 2, 3}, columns[] = {5, COLS - 1, 77};
+    static const float values[] = {2, 3, 5};
+    const tamis_sparse S = csr_of(TAMIS_F32, ROWS, COLS, 3, offsets, columns, values);
+    float *const b = calloc((size_t)MEMBERS * COLS * WIDTH, sizeof *b), c[MEMBERS][ROWS * WIDTH];
+    assert_non_null(b);
+    tamis_options o = options_for(TAMIS_OP_SPMM, 0, WIDTH);
+    o.batch = MEMBERS;
+    o.b_layout = TAMIS_COLUMN_MAJOR;
+    const tamis_dense B = {
+        .data = b, .rows = COLS, .cols = WIDTH, .layout = TAMIS_COLUMN_MAJOR, .batch_stride = (int64_t)COLS * WIDTH};
+    const tamis_dense C = {.data = c, .rows = ROWS, .cols = WIDTH, .batch_stride = ROWS * WIDTH};
+    for (int m = 0; m < MEMBERS; m++)
+        for (int k = 0; k < WIDTH; k++)
+            for (int t = 0; t < 3; t++)
+                b[(int64_t)m * COLS * WIDTH + (int64_t)k * COLS + columns[t]] = (float)(100 * m + 10 * k + t);
+    OWN(tamis_plan) *const plan = make(&S, &o);
+    size_t bytes;
+    works(tamis_plan_workspace_size(plan, &bytes));
+    assert_int_equal(bytes / (COLS * WIDTH * sizeof *b), 2);
+    works(tamis_plan_spmm(plan, &B, &C, NULL));
+    for (int m = 0; m < MEMBERS; m++)
+        for (int k = 0; k < WIDTH; k++) {
+            const float x = (float)(100 * m + 10 * k);
+            assert_true(c[m][k] == 2 * x + 3 * (x + 1));
+            assert_true(c[m][WIDTH + k] == 0);
+            assert_true(c[m][2 * WIDTH + k] == 5 * (x + 2));
+        }
+    free(b);
+}
+
 TEST(test_workspace) {
     small s;
     small_make(&s);

@@ -114,7 +114,7 @@ TEST_AS(laboratory_is_missing, .setup_func = forget) {
     assert_int_equal(tamis_choose(&without, &like, "esimd-rows", false, &choice), TAMIS_ERROR_ARGUMENT);
     /* what a measured plan chose with the laboratory */
     works(tamis_choose(&without, &like, NULL, false, &choice));
-    works(tamis_choose_measured(&like, &plan->device->description, false, NULL, &choice, &prepared));
+    works(tamis_choose_measured(&like, &plan->device->description, NULL, &choice, &prepared));
     without.release(prepared);
     assert_int_equal(plans_kept(), 1);
     char text[2048], key[1536];
@@ -122,7 +122,7 @@ TEST_AS(laboratory_is_missing, .setup_func = forget) {
     snprintf(text, sizeof text, "tamis plans 2\n0.002\tsure\tesimd-row-simd%s", key);
     write_file(text);
     works(tamis_choose(&without, &like, NULL, false, &choice));
-    assert_int_equal(tamis_choose_measured(&like, &plan->device->description, false, NULL, &choice, &prepared),
+    assert_int_equal(tamis_choose_measured(&like, &plan->device->description, NULL, &choice, &prepared),
                      TAMIS_ERROR_UNSUPPORTED);
     assert_null(prepared);
     assert_non_null(strstr(tamis_last_error(), "the tuning cache has a plan with algorithm = \"esimd-row-simd\""));

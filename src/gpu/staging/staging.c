@@ -17,22 +17,26 @@ tamis_status tamis_gpu_ready(void *device, tamis_type type, bool transposes, boo
 tamis_status tamis_gpu_transpose(void *device, void *stream, const tamis_transposition *x) {
     const int64_t tiles = (x->rows + 15) / 16 * ((x->cols + 15) / 16);
     if (tiles == 0) return TAMIS_OK;
-    return tamis_gpu_utility(device, stream, file, "transpose", kinds_of(x->type), tiles,
-                             TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("rows", x->rows), tamis_gpu_integer("cols", x->cols),
-                                                 tamis_gpu_place("from", x->out ? x->packed : x->strided),
-                                                 tamis_gpu_place("to", x->out ? x->strided : x->packed),
-                                                 tamis_gpu_integer("stride", x->stride),
-                                                 tamis_gpu_integer("out", x->out)));
+    return tamis_gpu_utility(
+        device, stream, file, "transpose", kinds_of(x->type), tiles * x->members,
+        TAMIS_GPU_ARGUMENTS(
+            tamis_gpu_integer("rows", x->rows), tamis_gpu_integer("cols", x->cols),
+            tamis_gpu_place("from", x->out ? x->packed : x->strided),
+            tamis_gpu_place("to", x->out ? x->strided : x->packed), tamis_gpu_integer("stride", x->stride),
+            tamis_gpu_integer("from_step", x->out ? x->packed_step : x->strided_step),
+            tamis_gpu_integer("to_step", x->out ? x->strided_step : x->packed_step), tamis_gpu_integer("out", x->out)));
 }
 
 tamis_status tamis_gpu_permute(void *device, void *stream, const tamis_permutation *x) {
     if (x->nnz == 0) return TAMIS_OK;
-    return tamis_gpu_utility(device, stream, file, "permute", kinds_of(x->type), tamis_gpu_groups(x->nnz),
-                             TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("count", x->nnz),
-                                                 tamis_gpu_memory("permutation", x->permutation),
-                                                 tamis_gpu_place("from", x->out ? x->packed : x->scattered),
-                                                 tamis_gpu_place("to", x->out ? x->scattered : x->packed),
-                                                 tamis_gpu_integer("out", x->out)));
+    return tamis_gpu_utility(
+        device, stream, file, "permute", kinds_of(x->type), tamis_gpu_groups(x->nnz * x->members),
+        TAMIS_GPU_ARGUMENTS(
+            tamis_gpu_integer("count", x->nnz), tamis_gpu_integer("members", x->members),
+            tamis_gpu_integer("from_step", x->out ? x->packed_step : x->scattered_step),
+            tamis_gpu_integer("to_step", x->out ? x->scattered_step : x->packed_step),
+            tamis_gpu_memory("permutation", x->permutation), tamis_gpu_place("from", x->out ? x->packed : x->scattered),
+            tamis_gpu_place("to", x->out ? x->scattered : x->packed), tamis_gpu_integer("out", x->out)));
 }
 
 /* Treats rows as 8-byte elements if all are aligned to that: it halves the instructions, and fp64 moves preserve all

@@ -324,7 +324,7 @@ static void share_cells(tamis_prepared_backward *back) {
         }
         const places at = places_of(back);
         const tamis_prepared_sizes sizes = {.scratch_bytes = (size_t)bytes_of(&at, 1), .own_scratch = true};
-        const int64_t members = tamis_members_at_once(&sizes, p->batch);
+        const int64_t members = tamis_members_at_once(&sizes, p);
         fit = members < back->at_once ? members : back->at_once;
     } while (fit < back->at_once);
 }

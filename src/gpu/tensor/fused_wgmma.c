@@ -219,7 +219,7 @@ static void share_cells(const tamis_prepared *p, fused_state *s) {
         if (s->groups > s->cells.count / 2) s->groups = s->cells.count / 2;
         if (s->groups < 1) s->groups = 1;
         const tamis_prepared_sizes sizes = {.scratch_bytes = scratch_bytes(&p->problem, s), .own_scratch = true};
-        fit = tamis_members_at_once(&sizes, p->problem.batch);
+        fit = tamis_members_at_once(&sizes, &p->problem);
     } while (fit < members);
 }
 
