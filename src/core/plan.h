@@ -55,6 +55,7 @@ struct tamis_plan {
     tamis_prepared_sizes sizes; /* what executions need; with `turns`, of both algorithms */
     tamis_turns *turns;         /* NULL: no trial */
 
+    void *columns;              /* of a mask, which the plan has listed; NULL: it has not */
     const tamis_part *part;     /* while the plan is made; NULL: S is the whole */
     const tamis_beside *beside; /* while the plan is made; NULL: it is for an operation */
     bool own_values;            /* tamis_part.own_values */
