@@ -297,6 +297,7 @@ static tamis_status make(tamis_plan *plan, const tamis_sparse *S, const tamis_op
     if (!once) TRY(device->backend->finish(device->handle, plan->options.stream));
     plan->options.algorithm = plan->options.parameters = plan->options.edge_text = NULL;
     plan->options.edge_numbers = NULL;
+    plan->unlisted = plan->problem.mask != NULL;
     plan->pattern.mask = plan->problem.mask = NULL; /* the caller's */
     plan->problem.parameters = "";
     tamis_profile_add_empty(&plan->evidence.profile, tamis_plan_rows(plan) - plan->problem.rows);

@@ -37,9 +37,9 @@ FUNCTION row_runs two_runs(int64 begin, int64 end, int64 second, int64 second_en
 }
 
 FUNCTION row_runs runs_of_row(mask_runs m, int64 i, int64 place, int64 length, int64 row_length) {
-    const int32 global = !m.sinks && place >= 0 && place < min64(m.globals, m.cols);
+    const int32 is_global = !m.sinks && place >= 0 && place < min64(m.globals, m.cols);
     const int64 end = i >= row_length ? 0 : max64(m.causal ? min64(length, place + 1) : length, 0);
-    if (global || m.everything) return two_runs(0, end, end, end);
+    if (is_global || m.everything) return two_runs(0, end, end, end);
     const int64 head = min64(m.globals, end);
     int64 window = end, window_end = end;
     if (m.left >= 0 || m.right >= 0) window = m.left < 0 ? 0 : min64(max64(place - m.left, 0), end);

@@ -7,9 +7,9 @@
  * panels. Aligned cells have neighbouring columns, for panels that use nearly all columns; they are made from S itself,
  * in two passes and a prefix sum, without a sort (tile_begins, tile_records, tile_entries).
  */
+#include "simt.h"
 #include "cell_kernels.h"
 #include "runs_kernels.h"
-#include "simt.h"
 
 #define SIDE_MOST 128
 
@@ -67,8 +67,8 @@ FUNCTION void align_record(cell_record *record, int64 c, int64 cols, int64 tiles
 /* Builds gathered cells from the index of panels (structure/panel_index.h): one group per cell, one work-item per
    entry. */
 KERNEL gathered_records(IN(int64, cells), IN(int64, begins), IN(offset, order), IN(index, within), IN(int64, starts),
-                        IN(offset, offsets), int64 rows, int32 side, int32 shift, OUT(int64, records),
-                        OUT(index, row_offsets), OUT(ushort, entries)) {
+                        IN(offset, offsets), int64 rows, int32 side, int32 shift, OUT(int64, records), OUT(index, row_offsets),
+                        OUT(ushort, entries)) {
     const int64 c = GROUP_X, panel = cells[2 * c], begin = begins[c], end = begins[c + 1];
     const int64 first_place = cells[2 * c + 1] - starts[panel];
     cell_record *const record = (cell_record *)records + c;
@@ -89,8 +89,7 @@ KERNEL gathered_records(IN(int64, cells), IN(int64, begins), IN(offset, order), 
 
 /* begins[(panel * (tiles + 1) + tile) * side + row]: nonzeros of the row before the tile. One warp per row, including
    the rows that pad the last panel. */
-KERNEL tile_begins(int64 rows, int64 panels, int64 tiles, int32 side, int32 shift, IN(offset, offsets),
-                   IN(index, columns), OUT(int32, begins)) {
+KERNEL tile_begins(int64 rows, int64 panels, int64 tiles, int32 side, int32 shift, IN(offset, offsets), IN(index, columns), OUT(int32, begins)) {
     for (int64 r = (GROUP_X * GROUP + LOCAL_ID) / 32; r < panels * side; r += GROUPS_X * GROUP / 32) {
         int32 *const to = begins + r / side * (tiles + 1) * side + r % side;
         const int64 begin = r < rows ? offsets[r] : 0, end = r < rows ? offsets[r + 1] : 0;
@@ -107,8 +106,8 @@ KERNEL tile_begins(int64 rows, int64 panels, int64 tiles, int32 side, int32 shif
 
 /* Builds aligned cells: one group per cell, one work-item per row. counts[cell]: entries; one more for the prefix sum's
    end. */
-KERNEL tile_records(int64 rows, int64 cols, int64 panels, int64 tiles, int32 side, int32 shift, IN(offset, offsets),
-                    IN(int32, begins), OUT(int64, records), OUT(index, row_offsets), OUT(int64, counts)) {
+KERNEL tile_records(int64 rows, int64 cols, int64 panels, int64 tiles, int32 side, int32 shift, IN(offset, offsets), IN(int32, begins),
+                    OUT(int64, records), OUT(index, row_offsets), OUT(int64, counts)) {
     SHARED(int32, sums, SIDE_MOST);
     const int64 c = GROUP_X, panel = c / tiles, tile = c % tiles;
     const int row = LOCAL_ID;
@@ -137,9 +136,8 @@ KERNEL tile_records(int64 rows, int64 cols, int64 panels, int64 tiles, int32 sid
 }
 
 /* Fills the entries: one group per cell, whose warps take rows in turn. counts: prefix sums. */
-KERNEL tile_entries(int64 rows, int64 tiles, int32 side, int32 shift, IN(offset, offsets), IN(index, columns),
-                    IN(int32, begins), IN(index, row_offsets), IN(int64, counts), OUT(int64, records),
-                    OUT(ushort, entries)) {
+KERNEL tile_entries(int64 rows, int64 tiles, int32 side, int32 shift, IN(offset, offsets), IN(index, columns), IN(int32, begins),
+                    IN(index, row_offsets), IN(int64, counts), OUT(int64, records), OUT(ushort, entries)) {
     const int64 c = GROUP_X, panel = c / tiles, tile = c % tiles;
     if (LOCAL_ID == 0) ((cell_record *)records)[c].entries = counts[c];
     for (int row = LOCAL_ID / 32; row < side && panel * side + row < rows; row += GROUP / 32) {
@@ -228,9 +226,9 @@ KERNEL masks_of_runs(IN(int64, records), int64 rows, RUNS_PARAMETERS, IN(index, 
    columns, or two for 128: bit i: product i is wanted. If `by_rows`, also for each row its words (column 0 is the
    lowest bit), and the place in S of its first entry. together[cell]: its first column, a multiple of `apart`, if its
    columns are contiguous within `filled`; else -1. One group per cell. */
-KERNEL cell_masks(IN(int64, records), IN(ushort, entries), IN(index, row_offsets), IN(index, lists), int32 side,
-                  int32 shift, int32 aligned, int32 apart, int64 filled, OUT(uint32, masks), int32 by_rows,
-                  OUT(uint32, row_masks), OUT(index, firsts), OUT(int32, together)) {
+KERNEL cell_masks(IN(int64, records), IN(ushort, entries), IN(index, row_offsets), IN(index, lists), int32 side, int32 shift, int32 aligned,
+                  int32 apart, int64 filled, OUT(uint32, masks), int32 by_rows, OUT(uint32, row_masks), OUT(index, firsts),
+                  OUT(int32, together)) {
     SHARED(int32, scattered, 1);
     SHARED(uint32, words, SIDE_MOST * SIDE_MOST / 32);
     SHARED(int32, sums, SIDE_MOST);
