@@ -36,7 +36,8 @@ class Headers:
         self.known = {}
 
     def type_of(self, text, stars, array=None):
-        """Return the ctypes expression of a C type: `const tamis_dense *` gives POINTER(tamis_dense)."""
+        """Return the ctypes expression of a C type: `const tamis_dense *` gives POINTER(tamis_dense), `struct tamis_mask *`, which a later header
+        declares, c_void_p."""
         words = [word for word in text.split() if word not in ("const", "struct")]
         if len(words) != 1:
             sys.exit(f"python-declarations.py: type '{text}' is not understood")
@@ -44,6 +45,8 @@ class Headers:
         if word == "void" and not stars:
             return "None"
         pointer = {"void": "c_void_p", "char": "c_char_p", **dict.fromkeys(self.opaque, "c_void_p")}.get(word) if stars else None
+        if stars and "struct" in text.split() and word not in self.known:
+            pointer = "c_void_p"
         base = pointer or {"char": "c_char", **SCALARS, **dict.fromkeys(self.enumerations, "c_int")}.get(word, word if word in self.known else None)
         if not base:
             sys.exit(f"python-declarations.py: type '{text}' is not known")

@@ -15,6 +15,13 @@
  * if none is. Of these, `causal` keeps the columns up to the row's position, and `lengths` those before the member's
  * length. The columns of a row are sorted, without duplicates.
  *
+ * A plan or a gradient can also be made of the offsets alone, without a list of columns, which for a window of 4,096 on
+ * a million positions is 17 GB: a tamis_sparse with the offsets of tamis_mask_offsets, columns = NULL and the mask,
+ * which must live until the plan is made. Fused with softmax on tensor cores, in 16 bits and without values, then never
+ * has the list, if the mask has no stride, dilation, global_list and blocks: its rows keep at most two runs of columns,
+ * from which the device makes what the kernels read. Every other plan lists the columns for itself. Results have the
+ * same bits as with a list if the same algorithm runs.
+ *
  * Members: sequences of different lengths, padded to rows x cols, form one pattern with one block for each of them
  * along its diagonal: member b has the rows from b * rows and the columns from b * cols on. A, B, D and E are then the
  * padded arrays as they are, (members * rows) x K and so on, heads are the batch of the call, and padding costs

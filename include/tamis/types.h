@@ -144,6 +144,9 @@ TAMIS_API float tamis_f32_from_bf16(uint16_t bits);
  * Rows r .. r + n - 1 of a larger CSR matrix can be viewed without a copy: rows = n, offsets + r, the same columns and
  * values, offset_base = offsets[r], nnz = offsets[r + n] - offsets[r]. Arrays with one element per nonzero, such as the
  * samples of SDDMM, then have the nnz elements of the slice.
+ *
+ * columns may be NULL in a CSR that is the pattern of a mask of attention (<tamis/mask.h>), for plans and gradients
+ * alone: where nothing needs the list of columns, none is made; otherwise the plan makes it for itself.
  */
 typedef struct tamis_sparse {
     tamis_format format;
@@ -158,7 +161,8 @@ typedef struct tamis_sparse {
     const void *values;
     int64_t batch_stride; /* elements from one value set to the next in a batch; 0: all members share one set */
     int64_t offset_base;  /* offsets[0]; 0 except for a slice of rows */
-    uint64_t reserved[4]; /* zero */
+    const struct tamis_mask *mask; /* what the columns are if they are NULL; else NULL */
+    uint64_t reserved[3];          /* zero */
 } tamis_sparse;
 
 /*

@@ -80,31 +80,58 @@ def _reach(window: Any) -> tuple[int, int]:
     return -1 if left is None else left, -1 if right is None else right
 
 
-def make(arrays: Any, rows: int, cols: int | None, **parts: Any) -> tuple[Any, Any, tuple[int, int]]:
-    """Return row offsets, columns and shape of the mask, in arrays of the same kind as `arrays`. Errors name the arguments of `Pattern.mask`."""
+class Mask:
+    """A mask with its row offsets, whose columns can be listed at any time.
+
+    Attributes: `offsets`, `nnz`, `shape`; `wide`: columns are int64; `in_runs`: plans take it without a list of columns
+    (tamis/mask.h); `struct`, the library's description; `made_by`: the arguments of `described` that make the same mask elsewhere.
+    """
+
+    def __init__(self, arrays: Any, struct: Any, keep: Any, offsets: Any, nnz: int, in_runs: bool, made_by: tuple[int, int, dict[str, Any]]):
+        """keep: the arrays that struct points to."""
+        self._arrays, self.struct, self._keep, self.nnz, self.made_by = arrays, struct, keep, nnz, made_by
+        self.shape: tuple[int, int] = (struct.members * struct.rows, struct.members * struct.cols)
+        self.wide = nnz > INT32_MOST or self.shape[1] > INT32_MOST
+        self.offsets = offsets if self.wide else arrays.narrow(offsets)
+        self.in_runs = in_runs and nnz > 0
+
+    def columns(self) -> Any:
+        arrays, kind = self._arrays, c.TAMIS_I64 if self.wide else c.TAMIS_I32
+        columns = arrays.empty(self.nnz, self.wide)
+        if self.nnz:
+            must(lib.tamis_mask_columns(opened(arrays.device).handle, arrays.stream, self.struct, kind, view(self.offsets, "offsets").pointer, kind,
+                                        view(columns, "columns").pointer))
+        return columns
+
+
+def described(arrays: Any, rows: int, cols: int | None, **parts: Any) -> Mask:
+    """Return the mask, with offsets of the same kind as `arrays`. Errors name the arguments of `Pattern.mask`."""
     try:
-        return mask(arrays, rows, cols, **parts)
+        return _described(arrays, rows, cols, **parts)
     except _errors.Error as error:
         raise _errors.renamed(error, {"mask.globals": "global_tokens", "mask.global_list": "global_tokens", "mask.": ""}) from None
 
 
-def mask(arrays: Any, rows: int, cols: int | None, *, causal: bool = False, window: Any = None, dilation: int = 1, every: int = 0,
-         global_tokens: Any = 0, sinks: bool = False, blocks: Any = None, block: int = 0, offset: int | None = None, lengths: Any = None,
-         row_lengths: Any = None, from_end: bool = False) -> tuple[Any, Any, tuple[int, int]]:
+def _described(arrays: Any, rows: int, cols: int | None, *, causal: bool = False, window: Any = None, dilation: int = 1, every: int = 0,
+               global_tokens: Any = 0, sinks: bool = False, blocks: Any = None, block: int = 0, offset: int | None = None, lengths: Any = None,
+               row_lengths: Any = None, from_end: bool = False) -> Mask:
     cols = rows if cols is None else cols
     left, right = _reach(window)
     sizes = {"rows": rows, "cols": cols, "left": left, "right": right, "dilation": dilation, "every": every, "block": block,
              "offset": (0 if from_end else cols - rows) if offset is None else offset}
     made = _errors.filled(c.tamis_mask, c.TAMIS_MASK_INIT, sizes, tuple(sizes))
     made.causal, made.sinks, made.from_end = causal, sinks, from_end
+    keep: list[Any] = []
     if isinstance(global_tokens, Integral):
         made.globals = _errors.fits("global_tokens", int(global_tokens), ctypes.c_int64)
     else:
         places = _numbers(arrays, global_tokens, "global_tokens")
         made.global_list, made.global_count, made.global_type = places.pointer, places.shape[0], _types.INDEX[places.type]
+        keep.append(places)
     if blocks is not None:
         known = _blocks(arrays, blocks)
         made.blocks = ctypes.pointer(known.with_values(None, c.TAMIS_F32))
+        keep.append(known)
     lists = [(name, _numbers(arrays, given, name)) for name, given in (("lengths", lengths), ("row_lengths", row_lengths)) if given is not None]
     if len({(v.shape[0], v.type) for _, v in lists}) > 1:
         first, second = (f"{v.shape[0]} of {_types.NAMES[v.type]}" for _, v in lists)
@@ -112,15 +139,12 @@ def mask(arrays: Any, rows: int, cols: int | None, *, causal: bool = False, wind
     for name, v in lists:
         made.members, made.length_type = v.shape[0], _types.INDEX[v.type]
         setattr(made, name, v.pointer)
-    device, nnz = opened(arrays.device), ctypes.c_int64()
-    offsets = arrays.empty(made.members * max(rows, 0) + 1, True)
-    must(lib.tamis_mask_offsets(device.handle, arrays.stream, made, c.TAMIS_I64, view(offsets, "offsets").pointer, nnz))
-    wide = nnz.value > INT32_MOST or made.members * cols > INT32_MOST
-    columns = arrays.empty(nnz.value, wide)
-    if nnz.value:
-        must(lib.tamis_mask_columns(device.handle, arrays.stream, made, c.TAMIS_I64, view(offsets, "offsets").pointer,
-                                    c.TAMIS_I64 if wide else c.TAMIS_I32, view(columns, "columns").pointer))
-    return offsets if wide else arrays.narrow(offsets), columns, (made.members * rows, made.members * cols)
+    nnz, offsets = ctypes.c_int64(), arrays.empty(made.members * max(rows, 0) + 1, True)
+    must(lib.tamis_mask_offsets(opened(arrays.device).handle, arrays.stream, made, c.TAMIS_I64, view(offsets, "offsets").pointer, nnz))
+    in_runs = every == 0 and dilation == 1 and blocks is None and isinstance(global_tokens, Integral)
+    parts = {"causal": causal, "window": window, "global_tokens": global_tokens, "sinks": sinks, "offset": offset, "from_end": from_end,
+             **{name: v.array for name, v in lists}}
+    return Mask(arrays, made, (keep, lists), offsets, nnz.value, in_runs, (rows, cols, parts))
 
 
 def only_true(mask: Any) -> tuple[Any, Any]:

@@ -10,7 +10,7 @@ from . import _declarations as c
 from . import _device
 from ._convert import matrix
 from ._library import Living, lib, must
-from ._mask import Host, make, only_true
+from ._mask import Host, described, only_true
 from ._plan import Handle, explained, options
 from ._sparse import Sparse, sparse
 
@@ -89,8 +89,8 @@ class Pattern:
         >>> tamis.Pattern.mask(6, causal=True, window=2, global_tokens=1)
         <tamis.Pattern 6 x 6, 18 nonzeros, cpu>
         """
-        offsets, columns, shape = make(Host, rows, cols, **parts)
-        return cls._of(Sparse("S", shape, offsets, columns), known=True)
+        mask = described(Host, rows, cols, **parts)
+        return cls._of(Sparse("S", mask.shape, mask.offsets, mask.columns()), known=True)
 
     @classmethod
     def causal(cls, rows: int, cols: int | None = None, **parts: Any) -> Pattern:
@@ -182,8 +182,9 @@ class Pattern:
         self._plans = {}
         self.recipes = {}
 
-    def explain(self) -> str:
+    def explain(self, *also: Pattern) -> str:
         """A text: the profile of the rows, then each plan that calls have needed: which algorithm runs and why; and the graph of messages.
+        also: more patterns of the same places, which have plans as well.
 
         >>> print(tamis.Pattern.causal(2).explain())
         2 x 2, 3 nonzeros, cpu; 1.5 a row (1 to 2), 0 rows empty
@@ -196,7 +197,7 @@ class Pattern:
             must(lib.tamis_row_profile(ctypes.byref(self.sparse.struct), profile))
             parts[0] += f"; {profile.mean:.3g} a row ({profile.min} to {profile.max}), {profile.empty_rows} rows empty"
         graphs = [getattr(self, name).value for name in ("graph", "graph_of_places") if hasattr(self, name)]
-        made = [explained(handle.value) for key, handle in list(self._plans.items()) if not handle.gradient]
+        made = [explained(handle.value) for one in (self, *also) for handle in list(one._plans.values()) if not handle.gradient]
         made += [explained(graph, lib.tamis_graph_explain) for graph in graphs]
         parts += made or ["no plans yet: each kind of call makes one"]
         return "\n".join(parts)

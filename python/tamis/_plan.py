@@ -104,6 +104,11 @@ def is_expression(number: int) -> bool:
     return number > c.TAMIS_EDGE_TEXT
 
 
+def is_softmax(number: int) -> bool:
+    """Return True if an edge is an expression that is a softmax of rows."""
+    return is_expression(number) and number in EXPRESSIONS and re.match(r"\s*softmax\s*\(", EXPRESSIONS[number][0]) is not None
+
+
 def expression_of(number: int, name: str) -> tuple[bytes, Any, int]:
     """Return the text of an expression, its numbers for the library, and how many they are. name: the argument."""
     found = EXPRESSIONS.get(number)

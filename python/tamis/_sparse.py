@@ -25,19 +25,25 @@ NO_VALUES = "none"  # no values, or integers, which are allowed only for pattern
 class Sparse:
     """The arrays of a sparse matrix. `shape` is the caller's; `struct` is the library's view, of the transpose where `transposed`."""
 
-    __slots__ = ("struct", "shape", "nnz", "transposed", "values", "value_type", "device", "like", "matrix", "tensors", "_views")
+    __slots__ = ("struct", "shape", "nnz", "transposed", "values", "value_type", "device", "like", "matrix", "mask", "tensors", "_views")
 
     def __init__(self, name: str, shape: tuple[int, int], index: Any, columns: Any, values: Any = None, *, coo: bool = False, transposed: bool = False,
-                 matrix: Callable[[Any], Any] = lambda values: values):
-        """index: row offsets, or with `coo` the row of each entry. matrix: makes a matrix like this one from a result; else that is the array itself."""
+                 matrix: Callable[[Any], Any] = lambda values: values, mask: Any = None):
+        """index: row offsets, or with `coo` the row of each entry. matrix: makes a matrix like this one from a result; else that is the array itself.
+        mask: a _mask.Mask in place of columns, which are None: the view is for plans alone."""
         for axis, length in zip(("rows", "columns"), shape):
             if not -BEYOND <= length < BEYOND:
                 _errors.fits(f"{name}'s number of {axis}", length, ctypes.c_int64)
         first, second = (shape[1], shape[0]) if transposed else shape
-        columns_view = _indices(columns, f"{name}'s column indices")
-        nnz = columns_view.shape[0]
-        struct = c.tamis_sparse(rows=first, cols=second, nnz=nnz, index_type=_types.INDEX[columns_view.type],
-                                columns=columns_view.pointer, location=c.TAMIS_HOST if columns_view.device == "cpu" else c.TAMIS_DEVICE)
+        struct = c.tamis_sparse(rows=first, cols=second)
+        if mask is None:
+            columns_view = _indices(columns, f"{name}'s column indices")
+            self._views, nnz = [columns_view], columns_view.shape[0]
+            struct.index_type, struct.columns = _types.INDEX[columns_view.type], columns_view.pointer
+        else:
+            self._views, nnz = [], mask.nnz
+            struct.index_type, struct.mask = c.TAMIS_I64 if mask.wide else c.TAMIS_I32, ctypes.addressof(mask.struct)
+        struct.nnz = nnz
         if not coo:
             other = _indices(index, f"{name}'s row offsets", first + 1)
             struct.format, struct.offset_type, struct.offsets = c.TAMIS_CSR, _types.INDEX[other.type], other.pointer
@@ -47,7 +53,7 @@ class Sparse:
             if other.type != columns_view.type:
                 raise _errors.ArgumentError(f"{name}'s row indices are {_types.NAMES[other.type]} and its column indices "
                                             f"{_types.NAMES[columns_view.type]}: give both the same type")
-        self._views = [columns_view, other]
+        self._views.append(other)
         self.value_type: int | str = NO_VALUES
         self.values = None
         if values is not None:
@@ -62,8 +68,9 @@ class Sparse:
         torch = sys.modules.get("torch")
         self.tensors = [] if torch is None else [(v.array.detach(), v.pointer) for v in self._views if isinstance(v.array, torch.Tensor)]
         self.device = _same_device(self._views, name)
+        struct.location = c.TAMIS_HOST if self.device == "cpu" else c.TAMIS_DEVICE
         self.struct, self.shape, self.nnz, self.transposed = struct, shape, nnz, transposed
-        self.like, self.matrix = columns if values is None else values, matrix
+        self.like, self.matrix, self.mask = values if values is not None else index if columns is None else columns, matrix, mask
 
     def with_values(self, pointer: int | None, kind: int, apart: int = 0) -> c.tamis_sparse:
         """Return the library's view with these values; None: as a pattern."""

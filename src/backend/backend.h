@@ -60,6 +60,8 @@ typedef struct tamis_problem {
     int64_t rows, cols, nnz;
     const void *offsets, *columns;
     tamis_index_type offset_type, index_type;
+    const tamis_mask *mask; /* while the plan is made: columns are NULL: a mask of runs has them; else NULL */
+    bool mask_turned;       /* of its transpose, which has no offsets either */
     bool has_values;
     int64_t inner, width; /* K and L; 0 if the operation has none */
     tamis_edge_constants edge_constants;
@@ -336,6 +338,10 @@ struct tamis_backend {
     tamis_status (*order_rows)(const tamis_problem *problem, const tamis_sparse *S, bool transpose,
                                tamis_row_order *order);
     tamis_status (*profile)(const tamis_problem *problem, tamis_evidence *evidence); /* its profile and fresh shares */
+
+    /* True if the algorithm needs no list of the columns of a mask of runs (sparse/mask_runs.h): such a problem has a
+       mask, and `profile` knows it. NULL: all need lists. */
+    bool (*unlisted)(const tamis_algorithm *algorithm, const tamis_problem *problem);
 
     /* The pattern of a mask that core has checked: its row offsets and *nnz, then its columns. With nnz = NULL it does
        not wait for the stream. It is an error if the offset type cannot hold nnz. */

@@ -23,6 +23,8 @@ typedef struct tamis_prepared_backward tamis_prepared_backward;
 /* `problem` is fused, without values of S; `turned` is the same for the transposed pattern, with its own evidence. */
 struct tamis_backward_functions {
     const char *algorithm; /* its name, of static lifetime */
+    /* true if a problem like this and its transpose need no list of the columns of a mask; NULL: all do */
+    bool (*unlisted)(const tamis_problem *problem);
     /* predicted seconds of a call; 0: not supported */
     double (*seconds)(const tamis_problem *problem, const tamis_problem *turned);
     tamis_status (*prepare)(const tamis_problem *problem, const tamis_problem *turned,

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/sizes.h"
 #include "base/status.h"
 #include "base/text_buffer.h"
 #include "core/plan.h"
@@ -117,6 +118,11 @@ tamis_status tamis_plan_explain(const tamis_plan *plan, char *out, size_t bytes,
         tamis_text_add(&t, "preparing pays off from call %lld on\n", (long long)(calls < 1 ? 1 : calls));
     tamis_text_add(&t, "memory       %zu bytes of workspace, %zu bytes prepared\n", plan->workspace_bytes,
                    sizes->prepared_bytes);
+    if (plan->unlisted)
+        tamis_text_add(&t, "             the mask's columns are not listed: cells come from its runs\n");
+    if (plan->columns)
+        tamis_text_add(&t, "             the mask's columns are listed for this plan: %zu bytes\n",
+                       tamis_bytes(profile->nnz, tamis_index_size(plan->problem.index_type)));
     staged(&t, "A", !plan->order.rows && plan->staging.a.at >= 0);
     staged(&t, "B", plan->staging.b.at >= 0);
     staged(&t, "D", plan->staging.d.at >= 0);

@@ -17,7 +17,9 @@
 #include "base/status.h"
 #include "core/destroy.h"
 #include "core/options.h"
+#include "core/unlisted.h"
 #include "sparse/element.h"
+#include "sparse/mask_runs.h"
 
 /* ------------------------------------------------------------------------------------------ making: plans */
 
@@ -140,7 +142,6 @@ static tamis_status take_patterns(tamis_gradient *g) {
     const tamis_problem problem = {
         .device = g->device->handle, .stream = g->options.stream, .threads = g->options.threads};
     const bool as_it_is = g->S.format == TAMIS_CSR && g->S.offset_base == 0 && !g->options.transpose;
-    TRY(backend->allocate(g->device->handle, TAMIS_ALL_STREAMS, 64, "a placeholder for values", &g->placeholder));
     if (as_it_is)
         g->order = (tamis_row_order){.offset_type = g->S.offset_type};
     else
@@ -155,6 +156,34 @@ static tamis_status take_patterns(tamis_gradient *g) {
     TRY(backend->order_rows(&problem, &pattern, true, &g->turned_order));
     g->U = csr_of(g, &g->turned_order, g->cols, g->rows);
     return TAMIS_OK;
+}
+
+static tamis_status make_whole(tamis_gradient *g) {
+    const tamis_whole_request request = {.device = g->device,
+                                         .options = &g->options,
+                                         .text = g->edge_text,
+                                         .T = &g->T,
+                                         .U = &g->U,
+                                         .has_values = has_values(g),
+                                         .partial = g->partial,
+                                         .algorithm = g->options.algorithm};
+    return tamis_whole_gradient_make(&request, &g->whole);
+}
+
+/* In one piece a gradient may need no list of the columns of a mask, and the transpose of a mask is one as well. */
+static tamis_status try_unlisted(tamis_gradient *g) {
+    const tamis_row_order order = {.offset_type = g->S.offset_type};
+    if (!tamis_is_unlisted(&g->S)) return TAMIS_OK;
+    if (!g->options.transpose && tamis_mask_has_runs(g->S.mask)) {
+        g->T = csr_of(g, &order, g->rows, g->cols);
+        g->U = csr_of(g, &order, g->cols, g->rows);
+        g->T.offsets = g->S.offsets;
+        g->T.mask = g->U.mask = g->S.mask;
+        TRY(make_whole(g));
+        g->T.mask = g->U.mask = NULL;
+    }
+    if (g->whole) return TAMIS_OK;
+    return tamis_unlisted_list(g->device, g->options.stream, TAMIS_ALL_STREAMS, g->options.threads, &g->S, &g->columns);
 }
 
 /* ------------------------------------------------------------------------------------------ making: the rest */
@@ -203,7 +232,7 @@ static tamis_status check(tamis_gradient *g, const tamis_sparse *S, const tamis_
     TRY(tamis_plan_check_view(g->device, S, o));
     TRY(tamis_plan_check_places(g->device, S));
     if (backend->check_stream) TRY(backend->check_stream(g->device->handle, o->stream));
-    if (!o->trust_input) TRY(backend->validate(g->device->handle, o->stream, o->threads, S));
+    if (!o->trust_input && !tamis_is_unlisted(S)) TRY(backend->validate(g->device->handle, o->stream, o->threads, S));
     g->S = *S;
     g->rows = o->transpose ? S->cols : S->rows;
     g->cols = o->transpose ? S->rows : S->cols;
@@ -247,17 +276,13 @@ static void release_unread(tamis_gradient *g) {
 static tamis_status make(tamis_gradient *g, const tamis_sparse *S, const tamis_options *options) {
     const tamis_backend *const backend = g->device->backend;
     TRY(check(g, S, options));
+    TRY(backend->allocate(g->device->handle, TAMIS_ALL_STREAMS, 64, "a placeholder for values", &g->placeholder));
+    TRY(try_unlisted(g));
     if (by_samples(g)) {
-        TRY(take_patterns(g));
-        const tamis_whole_request request = {.device = g->device,
-                                             .options = &g->options,
-                                             .text = g->edge_text,
-                                             .T = &g->T,
-                                             .U = &g->U,
-                                             .has_values = has_values(g),
-                                             .partial = g->partial,
-                                             .algorithm = g->options.algorithm};
-        TRY(tamis_whole_gradient_make(&request, &g->whole));
+        if (!g->whole) {
+            TRY(take_patterns(g));
+            TRY(make_whole(g));
+        }
         if (!g->whole) TRY(make_steps(g));
         if (g->whole) { /* nothing is transposed */
             release_permutation(g, &g->order);
@@ -269,6 +294,7 @@ static tamis_status make(tamis_gradient *g, const tamis_sparse *S, const tamis_o
     TRY(lay_out(g));
     g->options.algorithm = g->options.parameters = g->options.edge_text = NULL;
     g->options.edge_numbers = NULL;
+    g->S.mask = NULL; /* the caller's */
     TRY(backend->finish(g->device->handle, g->options.stream));
     release_unread(g);
     return TAMIS_OK;
@@ -287,6 +313,7 @@ static void release(void *object) {
     }
     tamis_row_order_release(g->device, TAMIS_ALL_STREAMS, &g->order);
     tamis_row_order_release(g->device, TAMIS_ALL_STREAMS, &g->turned_order);
+    backend->release_memory(g->device->handle, TAMIS_ALL_STREAMS, g->columns);
     backend->release_memory(g->device->handle, TAMIS_ALL_STREAMS, g->placeholder);
     backend->release_memory(g->device->handle, TAMIS_ALL_STREAMS, g->ones);
     tamis_own_workspace_release(g->device, TAMIS_ALL_STREAMS, g->own);

@@ -27,8 +27,9 @@ struct tamis_gradient {
     int64_t rows, cols;    /* of op(S) */
     tamis_row_order order; /* of T; without arrays if T is S */
     tamis_row_order turned_order;
-    tamis_sparse T, U;
-    void *placeholder;              /* stands for the values of T and U, which each execution supplies */
+    void *columns;     /* of a mask, which the gradient has listed; NULL: it has not */
+    tamis_sparse T, U; /* while the gradient is made maybe unlisted (core/unlisted.h); then U has no offsets either */
+    void *placeholder; /* stands for the values of T and U, which each execution supplies */
     tamis_prepared_backward *whole; /* replaces the plans; NULL: there are plans */
     tamis_plan *plans[PLANS];
     int64_t parts, x, dp, turned;      /* offsets in the workspace, after the plans' scratch */

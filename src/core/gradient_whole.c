@@ -31,13 +31,15 @@ static tamis_problem problem_of(const tamis_whole_request *r, const tamis_sparse
     p.columns = pattern->columns;
     p.offset_type = pattern->offset_type;
     p.index_type = pattern->index_type;
+    p.mask = pattern->mask;
+    p.mask_turned = pattern == r->U;
     p.keep_softmax = p.d_is_b = false;
     p.deterministic = true;
     p.parameters = "";
     return p;
 }
 
-static tamis_status profile_both(const tamis_whole_request *r, pair *p) {
+static void describe_both(const tamis_whole_request *r, pair *p) {
     const tamis_sparse *const patterns[2] = {r->T, r->U};
     const tamis_device *const device = r->device;
     for (int i = 0; i < 2; i++) {
@@ -45,9 +47,7 @@ static tamis_status profile_both(const tamis_whole_request *r, pair *p) {
         tamis_ceilings_get(device->backend, device->number, device->description.threads, TAMIS_PROBE_IF_NEEDED,
                            &e->ceilings, e->rates, &e->rates_source);
         p->problems[i] = problem_of(r, patterns[i], e);
-        TRY(device->backend->profile(&p->problems[i], e));
     }
-    return TAMIS_OK;
 }
 
 /* Adds the seconds of a step, as its plan would predict them for one batch member. */
@@ -93,7 +93,9 @@ tamis_status tamis_whole_gradient_make(const tamis_whole_request *r, tamis_prepa
     if (r->algorithm && strcmp(r->algorithm, "steps") == 0) return TAMIS_OK;
     if (!back || o->operation != TAMIS_OP_FUSED || r->has_values || r->partial || !row_major(o) || r->T->nnz == 0)
         return TAMIS_OK;
-    TRY(profile_both(r, &p));
+    describe_both(r, &p);
+    if (r->T->mask && !(back->unlisted && back->unlisted(&p.problems[0]))) return TAMIS_OK;
+    for (int i = 0; i < 2; i++) TRY(r->device->backend->profile(&p.problems[i], &p.evidence[i]));
     const double seconds = back->seconds(&p.problems[0], &p.problems[1]);
     if (seconds == 0) return TAMIS_OK;
     if (!named) TRY(predict_steps(&p, &steps));

@@ -5,7 +5,9 @@
 #include "base/reserved.h"
 #include "base/status.h"
 #include "core/device.h"
+#include "core/unlisted.h"
 #include "sparse/check.h"
+#include "sparse/mask_runs.h"
 #include "sparse/matrix.h"
 
 static const int64_t most = TAMIS_SIZE_MOST;
@@ -273,4 +275,29 @@ tamis_status tamis_mask_create(tamis_device *device, void *stream, const tamis_m
 failed:
     tamis_owned_sparse_free(made);
     return status;
+}
+
+/* ------------------------------------------------------------------------------------------ patterns without a list */
+
+tamis_status tamis_unlisted_check(const tamis_device *device, void *stream, const tamis_sparse *S, bool trusted) {
+    int64_t rows, cols;
+    tamis_mask mask = *S->mask;
+    mask.trust_input |= trusted;
+    TRY(check_mask(device, stream, &mask, &rows, &cols));
+    if (S->offset_base != 0 || S->rows != rows || S->cols != cols)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "S is %s%lld x %lld without columns: expected its mask's %lld x %lld",
+                          S->offset_base ? "a slice of rows, " : "", (long long)S->rows, (long long)S->cols,
+                          (long long)rows, (long long)cols);
+    return check_arrays(device, stream, &mask);
+}
+
+tamis_status tamis_unlisted_list(const tamis_device *device, void *stream, void *kept, int threads, tamis_sparse *S,
+                                 void **columns) {
+    const tamis_backend *const backend = device->backend;
+    TRY(backend->allocate(device->handle, kept, tamis_bytes(S->nnz, tamis_index_size(S->index_type)),
+                          "the columns of a mask", columns));
+    TRY(backend->mask_columns(device->handle, stream, threads, S->mask, S->offset_type, S->offsets, S->index_type,
+                              *columns));
+    S->columns = *columns;
+    return TAMIS_OK;
 }

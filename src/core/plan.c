@@ -12,9 +12,11 @@
 #include "base/status.h"
 #include "core/destroy.h"
 #include "core/options.h"
+#include "core/unlisted.h"
 #include "select/ceilings.h"
 #include "select/measure.h"
 #include "sparse/check.h"
+#include "sparse/mask_runs.h"
 #include "sparse/structure.h"
 
 tamis_status tamis_plan_check_places(const tamis_device *device, const tamis_sparse *S) {
@@ -27,8 +29,9 @@ tamis_status tamis_plan_check_places(const tamis_device *device, const tamis_spa
 
 tamis_status tamis_plan_check_view(const tamis_device *device, const tamis_sparse *S, const tamis_options *options) {
     if (!S) return tamis_fail(TAMIS_ERROR_ARGUMENT, "S = NULL: expected a sparse matrix");
-    TRY(tamis_sparse_check(S, "S"));
+    TRY(tamis_sparse_check_unlisted(S, "S"));
     TRY(tamis_device_check_location(device, S->location, "S"));
+    if (tamis_is_unlisted(S)) TRY(tamis_unlisted_check(device, options->stream, S, options->trust_input));
     const bool wide =
         options->operation == TAMIS_OP_SPMM && S->value_type == TAMIS_F32 && tamis_type_size(options->type) == 2;
     if (S->values && S->value_type != options->type && !wide)
@@ -188,6 +191,7 @@ static tamis_status take_pattern(tamis_plan *plan) {
     problem->columns = S->columns;
     problem->offsets = S->offsets;
     problem->offset_type = S->offset_type;
+    problem->mask = tamis_is_unlisted(S) ? S->mask : NULL;
     if (plan->part) return take_entries(plan);
     /* samples do not depend on rows, but kept softmax states do, and texts that read the row */
     problem->lists_rows =
@@ -200,6 +204,22 @@ static tamis_status take_pattern(tamis_plan *plan) {
     problem->columns = plan->order.columns;
     if (plan->order.rows) problem->rows = plan->order.row_count;
     return TAMIS_OK;
+}
+
+static tamis_status list_columns(tamis_plan *plan) {
+    TRY(tamis_unlisted_list(plan->device, plan->options.stream, tamis_kept_stream(&plan->problem),
+                            plan->options.threads, &plan->pattern, &plan->columns));
+    plan->problem.columns = plan->columns;
+    plan->problem.mask = NULL;
+    return TAMIS_OK;
+}
+
+/* True if the chosen algorithm may need no list of the columns of S, which has a mask. */
+static bool may_stay_unlisted(const tamis_plan *plan, const tamis_sparse *S) {
+    const tamis_options *const o = &plan->options;
+    return plan->device->backend->unlisted && tamis_mask_has_runs(S->mask) && !plan->problem.once && !plan->part &&
+           !plan->beside && o->operation == TAMIS_OP_FUSED && tamis_is_softmax(o) && !S->values && !o->transpose &&
+           o->effort != TAMIS_EFFORT_MEASURE;
 }
 
 static tamis_status make_ready(tamis_plan *plan) {
@@ -257,15 +277,16 @@ static tamis_status make(tamis_plan *plan, const tamis_sparse *S, const tamis_op
     /* a single call that trusts S also trusts its addresses */
     if (!once || !plan->options.trust_input || tamis_device_asks_for_places()) TRY(tamis_plan_check_places(device, S));
     if (device->backend->check_stream) TRY(device->backend->check_stream(device->handle, plan->options.stream));
+    plan->pattern = *S;
+    if (tamis_is_unlisted(S) && !may_stay_unlisted(plan, S)) TRY(list_columns(plan));
     double start = tamis_clock_seconds();
-    TRY(check_pattern(plan, S));
+    if (!tamis_is_unlisted(&plan->pattern)) TRY(check_pattern(plan, &plan->pattern));
     plan->check_seconds = tamis_clock_seconds() - start;
 
     tamis_ceilings_get(device->backend, device->number, device->description.threads,
                        once ? TAMIS_PROBE_NEVER : TAMIS_PROBE_IF_NEEDED, &plan->evidence.ceilings, plan->evidence.rates,
                        &plan->evidence.rates_source);
     start = tamis_clock_seconds(); /* the probe runs once per machine and does not count as set-up */
-    plan->pattern = *S;
     if (S->values) plan->problem.value_type = S->value_type;
     const bool has_values = plan->beside ? plan->beside->has_values : S->values != NULL;
     plan->problem.has_values = has_values && tamis_plan_needs_values(plan) &&
@@ -274,6 +295,8 @@ static tamis_status make(tamis_plan *plan, const tamis_sparse *S, const tamis_op
     TRY(list_staged(plan));
     TRY(device->backend->profile(&plan->problem, &plan->evidence));
     TRY(tamis_choose(device->backend, &plan->problem, plan->options.algorithm, once, &plan->choice));
+    if (plan->problem.mask && !device->backend->unlisted(plan->choice.algorithm, &plan->problem))
+        TRY(list_columns(plan));
     TRY(prepare(plan));
     if (!plan->prepared) return TAMIS_OK; /* the rival is faster */
     device->backend->sizes(plan->prepared, &plan->sizes);
@@ -286,6 +309,8 @@ static tamis_status make(tamis_plan *plan, const tamis_sparse *S, const tamis_op
     if (!once) TRY(device->backend->finish(device->handle, plan->options.stream));
     plan->options.algorithm = plan->options.parameters = plan->options.edge_text = NULL;
     plan->options.edge_numbers = NULL;
+    plan->unlisted = plan->problem.mask != NULL;
+    plan->pattern.mask = plan->problem.mask = NULL; /* the caller's */
     plan->problem.parameters = "";
     tamis_profile_add_empty(&plan->evidence.profile, tamis_plan_rows(plan) - plan->problem.rows);
     plan->setup_seconds = tamis_clock_seconds() - start - plan->choice.measuring_seconds;
@@ -299,6 +324,7 @@ void tamis_plan_release(tamis_plan *plan) {
     if (plan->prepared) plan->device->backend->release(plan->prepared);
     tamis_turns_free(plan->turns);
     tamis_row_order_release(plan->device, kept, &plan->order);
+    plan->device->backend->release_memory(plan->device->handle, kept, plan->columns);
     tamis_own_workspace_release(plan->device, kept, plan->own);
     tamis_memory_source_leave(before);
     tamis_memory_source_destroy(plan->source);

@@ -60,6 +60,8 @@ struct tamis_plan {
     tamis_prepared_sizes sizes; /* what executions need; with `turns`, of both algorithms */
     tamis_turns *turns;         /* NULL: no trial */
 
+    void *columns;              /* of a mask, which the plan has listed; NULL: it has not */
+    bool unlisted;              /* S is a mask, and the algorithm needs no list of its columns */
     const tamis_part *part;     /* while the plan is made; NULL: S is the whole */
     const tamis_beside *beside; /* while the plan is made; NULL: it is for an operation */
     bool own_values;            /* tamis_part.own_values */

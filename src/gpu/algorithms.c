@@ -65,6 +65,11 @@ bool tamis_gpu_accepts(const tamis_algorithm *algorithm, const tamis_problem *pr
     return true;
 }
 
+bool tamis_gpu_unlisted(const tamis_algorithm *algorithm, const tamis_problem *problem) {
+    const tamis_gpu_method *const method = row_of(algorithm)->methods[problem->operation];
+    return method->unlisted && method->unlisted(problem);
+}
+
 void tamis_gpu_predict(const tamis_algorithm *algorithm, const tamis_problem *problem, tamis_prediction *prediction) {
     const tamis_gpu_algorithm *const a = row_of(algorithm);
     if (a->predict)

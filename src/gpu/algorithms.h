@@ -8,6 +8,7 @@
 const tamis_algorithm *tamis_gpu_catalogue(int number);
 bool tamis_gpu_accepts(const tamis_algorithm *algorithm, const tamis_problem *problem, char *reason, size_t bytes);
 void tamis_gpu_predict(const tamis_algorithm *algorithm, const tamis_problem *problem, tamis_prediction *prediction);
+bool tamis_gpu_unlisted(const tamis_algorithm *algorithm, const tamis_problem *problem);
 tamis_call_bytes tamis_gpu_call_bytes(const tamis_problem *problem);
 tamis_status tamis_gpu_make(const tamis_algorithm *algorithm, const tamis_problem *problem, tamis_prepared **prepared);
 

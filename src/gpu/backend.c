@@ -189,11 +189,11 @@ static tamis_status check_place(void *device, const void *pointer, const char *n
     .record = record, .elapsed = elapsed, .release_event = release_event, .event_passed = event_passed,                \
     .check_stream = check_stream, .checks_while_profiling = true, .validate = tamis_gpu_validate,                      \
     .order_rows = tamis_gpu_order_rows, .profile = tamis_gpu_profile, .mask_offsets = tamis_gpu_mask_offsets,          \
-    .mask_columns = tamis_gpu_mask_columns, .ready = tamis_gpu_ready, .transpose = tamis_gpu_transpose,                \
-    .permute = tamis_gpu_permute, .gather = tamis_gpu_gather, .add_rows = tamis_gpu_add_rows,                          \
-    .dense = &tamis_gpu_dense_functions, .edges = &tamis_gpu_edge_functions, .messages = &tamis_gpu_message_functions, \
-    .attention = &tamis_gpu_attention_functions, .cached_attend = tamis_gpu_cached_attend,                             \
-    .edge_network = &tamis_gpu_edge_network_functions
+    .unlisted = tamis_gpu_unlisted, .mask_columns = tamis_gpu_mask_columns, .ready = tamis_gpu_ready,                  \
+    .transpose = tamis_gpu_transpose, .permute = tamis_gpu_permute, .gather = tamis_gpu_gather,                        \
+    .add_rows = tamis_gpu_add_rows, .dense = &tamis_gpu_dense_functions, .edges = &tamis_gpu_edge_functions,           \
+    .messages = &tamis_gpu_message_functions, .attention = &tamis_gpu_attention_functions,                             \
+    .cached_attend = tamis_gpu_cached_attend, .edge_network = &tamis_gpu_edge_network_functions
 
 const tamis_backend tamis_cuda_backend = {
     .name = "cuda",

@@ -50,6 +50,7 @@ typedef struct tamis_gpu_method {
     bool keeps_bare;    /* also if E has no columns */
     bool texts;         /* fused: kernels know where entries are, and take TEXT_PARAMETERS */
     bool slopes;        /* and the text's derivatives */
+    bool (*unlisted)(const tamis_problem *problem); /* true if it needs no list of a mask's columns; NULL: it does */
 } tamis_gpu_method;
 
 typedef void tamis_gpu_predictor(const tamis_problem *problem, tamis_prediction *prediction);

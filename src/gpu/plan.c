@@ -107,6 +107,7 @@ tamis_status tamis_gpu_prepare(const tamis_gpu_method *method, const tamis_probl
                                             parameter_count(method), p->parameters));
     TRY_GOTO(failed, prepare(p));
     p->problem.evidence = NULL;
+    p->problem.mask = NULL;
     p->problem.parameters = "";
     *prepared = p;
     return TAMIS_OK;

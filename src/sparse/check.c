@@ -75,7 +75,7 @@ static tamis_status check_offsets(const tamis_sparse *S, const char *name) {
     return check_array(name, "offsets", S->offsets, S->rows + 1, tamis_index_size(S->offset_type));
 }
 
-tamis_status tamis_sparse_check(const tamis_sparse *S, const char *name) {
+static tamis_status check_sparse(const tamis_sparse *S, const char *name, bool unlisted) {
     if (!S) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: expected a sparse matrix", name);
     const tamis_range choices[] = {{"format", (int64_t)S->format, 0, TAMIS_COO},
                                    {"location", (int64_t)S->location, 0, TAMIS_DEVICE},
@@ -105,9 +105,16 @@ tamis_status tamis_sparse_check(const tamis_sparse *S, const char *name) {
         TRY(check_array(name, "row_indices", S->row_indices, S->nnz, index_size));
     }
     const int64_t entries = S->nnz > 0 ? S->offset_base + S->nnz : 0;
-    TRY(check_array(name, "columns", S->columns, entries, index_size));
+    if (!unlisted || S->format != TAMIS_CSR || !S->mask || S->columns)
+        TRY(check_array(name, "columns", S->columns, entries, index_size));
     if (S->values) TRY(check_array(name, "values", S->values, entries, tamis_type_size(S->value_type)));
     return TAMIS_OK;
+}
+
+tamis_status tamis_sparse_check(const tamis_sparse *S, const char *name) { return check_sparse(S, name, false); }
+
+tamis_status tamis_sparse_check_unlisted(const tamis_sparse *S, const char *name) {
+    return check_sparse(S, name, true);
 }
 
 tamis_status tamis_sparse_check_host(const tamis_sparse *S, const char *name) {

@@ -36,6 +36,9 @@ tamis_status tamis_format_check(const tamis_sparse *S, tamis_format format);
  */
 tamis_status tamis_sparse_check(const tamis_sparse *S, const char *name);
 
+/* Checks the same, but for the columns of a CSR that has a mask in their place. */
+tamis_status tamis_sparse_check_unlisted(const tamis_sparse *S, const char *name);
+
 /* Checks the same, and that the arrays are on the host. */
 TAMIS_PRIVATE_API tamis_status tamis_sparse_check_host(const tamis_sparse *S, const char *name);
 

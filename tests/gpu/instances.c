@@ -163,15 +163,28 @@ tamis_status instance_prepare(const instance *x, tamis_prepared **prepared) {
     return tamis_gpu_make(x->algorithm, &problem, prepared);
 }
 
-tamis_status instance_prepare_back(const instance *x) {
-    const tamis_evidence evidence = evidence_of(x);
-    const tamis_problem problem = problem_of(x, &evidence);
+static tamis_status prepare_back(const tamis_problem *problem, const tamis_problem *turned) {
     tamis_prepared_backward *back = NULL;
-    if (tamis_backward_wgmma.seconds(&problem, &problem) == 0)
-        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "the gradient in one piece does not serve the problem");
-    TRY(tamis_backward_wgmma.prepare(&problem, &problem, &back));
+    TRY(tamis_backward_wgmma.prepare(problem, turned, &back));
     tamis_backward_wgmma.release(back);
     return TAMIS_OK;
+}
+
+/* With a list of columns and, where that is not needed, also of a mask without one. */
+tamis_status instance_prepare_back(const instance *x) {
+    const tamis_evidence evidence = evidence_of(x);
+    tamis_problem problem = problem_of(x, &evidence), turned = problem;
+    tamis_mask mask = TAMIS_MASK_INIT;
+    if (tamis_backward_wgmma.seconds(&problem, &problem) == 0)
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "the gradient in one piece does not serve the problem");
+    TRY(prepare_back(&problem, &problem));
+    if (!tamis_backward_wgmma.unlisted(&problem)) return TAMIS_OK;
+    mask.rows = mask.cols = x->rows;
+    mask.left = INSTANCE_LENGTH - 1;
+    problem.mask = turned.mask = &mask;
+    problem.columns = turned.columns = NULL;
+    turned.mask_turned = true;
+    return prepare_back(&problem, &turned);
 }
 
 /* ------------------------------------------------------------------------------------------ utilities */

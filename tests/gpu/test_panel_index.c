@@ -8,6 +8,7 @@
 #include "gpu/structure/panel_index.h"
 #include "opened_device.h"
 #include "sparse/index.h"
+#include "sparse/mask_runs.h"
 
 typedef struct pattern {
     int64_t rows, cols, nnz, bandwidth;
@@ -208,6 +209,84 @@ static void expect_index(const test *t) {
     tamis_device_free(device, columns);
     int64_t *const all[] = {s.offsets, s.columns, s.row, r.starts, r.list, r.within, r.cells, r.order, r.begins};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) free(all[i]);
+}
+
+/* ------------------------------------------------------------------------------------------ masks without a list */
+
+/* The pattern that a mask of runs keeps, or its transpose. */
+static pattern listed(const tamis_mask *mask, bool turned) {
+    const int64_t rows = mask->members * mask->rows, cols = mask->members * mask->cols;
+    pattern s = {.rows = turned ? cols : rows, .cols = turned ? rows : cols};
+    s.offsets = host(s.rows);
+    s.columns = host(rows * mask->cols);
+    s.row = host(rows * mask->cols);
+    for (int64_t i = 0; i < s.rows; i++) {
+        const tamis_runs runs = tamis_mask_runs(mask, turned, i);
+        for (int k = 0; k < 2; k++)
+            for (int64_t j = runs.begins[k]; j < runs.ends[k]; j++) {
+                s.row[s.nnz] = i;
+                s.columns[s.nnz++] = j;
+            }
+        s.offsets[i + 1] = s.nnz;
+    }
+    return s;
+}
+
+static void expect_index_of_mask(const test *t, const tamis_mask *mask, bool turned) {
+    static const tamis_gpu_method method = {.name = "a test's"};
+    const tamis_index_type index_type = t->wide_index ? TAMIS_I64 : TAMIS_I32;
+    pattern s = listed(mask, turned);
+    restated r = restate(t, &s);
+    tamis_mask there = *mask;
+    there.lengths = numbers_on_device(mask->lengths, mask->members, mask->length_type);
+    there.row_lengths = numbers_on_device(mask->row_lengths, mask->members, mask->length_type);
+    tamis_prepared p = {.method = &method,
+                        .device = device->handle,
+                        .problem = {.rows = s.rows,
+                                    .cols = s.cols,
+                                    .nnz = s.nnz,
+                                    .mask = &there,
+                                    .mask_turned = turned,
+                                    .index_type = index_type,
+                                    .device = device->handle}};
+    tamis_gpu_index made;
+    if (tamis_gpu_index_build(&p, &t->tiling, &made) != TAMIS_OK) fail_msg("%s: %s", t->name, tamis_last_error());
+    assert_int_equal(made.panels, r.panels);
+    assert_int_equal(made.count, r.count);
+    assert_int_equal(made.cell_count, r.cell_count);
+    expect_same(t, "starts", made.starts, r.starts, r.panels + 1, TAMIS_I64);
+    expect_same(t, "list", made.list, r.list, r.count, index_type);
+    expect_same(t, "cells", made.cells, r.cells, 2 * (r.cell_count + 1), TAMIS_I64);
+    tamis_gpu_index_release(&p, &made);
+    tamis_device_free(device, (void *)(uintptr_t)there.lengths);
+    tamis_device_free(device, (void *)(uintptr_t)there.row_lengths);
+    int64_t *const all[] = {s.offsets, s.columns, s.row, r.starts, r.list, r.within, r.cells, r.order, r.begins};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) free(all[i]);
+}
+
+TEST(indices_of_masks) {
+    static const test of_masks[] = {
+        {"panels of 128 of a mask", .tiling = {.x_tile = 128, .y_tile = 1, .height = 128}},
+        {"panels of 64 of a mask", .tiling = {.x_tile = 64, .y_tile = 1, .height = 64}, .wide_index = true},
+    };
+    static const int64_t lengths[] = {250, 0, 171}, row_lengths[] = {200, 130, 1};
+    for (int i = 0; i < 16; i++) {
+        tamis_mask mask = TAMIS_MASK_INIT;
+        mask.rows = 200;
+        mask.cols = 250;
+        mask.members = 3;
+        mask.left = i % 5 ? tamis_random_below(&dice, 150) : -1;
+        mask.right = i % 3 ? tamis_random_below(&dice, 20) : -1;
+        mask.globals = i % 4 ? tamis_random_below(&dice, 20) : 0;
+        mask.offset = i % 2 ? tamis_random_below(&dice, 200) - 100 : 0;
+        mask.sinks = tamis_random_below(&dice, 2);
+        mask.causal = tamis_random_below(&dice, 2);
+        mask.from_end = tamis_random_below(&dice, 2);
+        mask.length_type = TAMIS_I64;
+        mask.lengths = lengths;
+        mask.row_lengths = row_lengths;
+        for (int turned = 0; turned < 2; turned++) expect_index_of_mask(&of_masks[i % 2], &mask, turned);
+    }
 }
 
 TEST(indices) {

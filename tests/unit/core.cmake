@@ -24,6 +24,7 @@ tamis_add_test(NAME test_rates SOURCES test_rates.c TIMEOUT 60)
 tamis_add_test(NAME test_profiles SOURCES test_profiles.c TIMEOUT 200)
 tamis_add_test(NAME test_predictions SOURCES test_predictions.c TIMEOUT 60)
 tamis_add_test(NAME test_mask SOURCES test_mask.c TIMEOUT 120)
+tamis_add_test(NAME test_unlisted SOURCES test_unlisted.c TIMEOUT 300)
 tamis_add_test(NAME test_graph_arguments SOURCES test_graph_arguments.c TIMEOUT 60)
 # Gradients.
 tamis_add_test(NAME test_gradient_oracle SOURCES test_gradient_oracle.c TIMEOUT 60)

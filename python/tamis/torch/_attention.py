@@ -23,7 +23,7 @@ from ._direct import compiling
 from ._formulas import Operations, wide
 from ._held import follow_threads
 from ._pattern import Pattern
-from ._sampled import SOFTMAX, lead_of
+from ._sampled import FUSED, SOFTMAX, lead_of
 from ._taken import PatternLike
 
 Patterns = Union[PatternLike, Sequence[PatternLike]]
@@ -99,8 +99,9 @@ def full_bias(bias: Optional[Tensor], q: Tensor, k: Tensor, v: Tensor) -> Option
 
 def with_sums(q: Tensor, k: Tensor, v: Tensor, pattern: Pattern, scale: float, bias: Optional[Tensor]) -> tuple[Tensor, Tensor]:
     """Return the result, and the logarithm of the sum of the exponentials of each row's scores, both with gradients."""
-    out, statistics = _ops.CALLS["fused"](pattern.index, pattern.columns, bias, q, k, v, pattern.rows, pattern.cols, pattern.coo, SOFTMAX, scale,
-                                          0.01, 1e-10, False, True)
+    numbers = SOFTMAX, scale, 0.01, 1e-10, False
+    index, columns, coo = _ops.where(pattern, FUSED, FUSED.inner(numbers), (bias, q, k, v))
+    out, statistics = _ops.CALLS["fused"](index, columns, bias, q, k, v, pattern.rows, pattern.cols, coo, *numbers, True)
     statistics = statistics.detach()
     return out, (_Sums if compiling() else _SumsOfForwardMode).apply(statistics[..., 0] + statistics[..., 1].log(), q, k, bias, pattern, scale)
 

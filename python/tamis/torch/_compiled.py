@@ -34,9 +34,8 @@ class Seen(Pattern):
     """A pattern in a compiled program. `index` is its handle, and `columns` has a shape alone."""
 
     def __init__(self, handle: Tensor, rows: Any, cols: Any, nnz: Any):
-        self.index, self.columns, self.values = handle, handle.new_empty((0, nnz)), None
-        self.rows, self.cols, self.nnz, self.coo = rows, cols, nnz, True
-        self.out_degrees, self.apart, self._state, self._known, self._derived = None, False, None, None, {}
+        self._masked, self.columns = None, handle.new_empty((0, nnz))
+        self._start(handle, None, rows, cols, True, nnz)
 
     def _current(self) -> Any:
         return _held.pattern_of(self.index, self.columns, self.rows, self.cols, True)

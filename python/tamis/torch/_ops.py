@@ -15,8 +15,8 @@ from torch.autograd import forward_ad
 from .. import _declarations as c
 from .._plan import reads_member
 from .._views import fits, uneven
-from ._direct import FLOPS, PLAIN, RECORDED, REGISTERED, again, batched, forward_mode, modes, plain, transforms, watched
-from ._held import pattern_of
+from ._direct import FLOPS, PLAIN, RECORDED, REGISTERED, again, batched, compiling, forward_mode, modes, plain, transforms, watched
+from ._held import handle_of, of_handle, pattern_of
 
 if REGISTERED:
     from torch._functorch.utils import enable_single_level_autograd_function as _single_level
@@ -69,6 +69,10 @@ class Operator:
     flops: Any       # flops(of, operands, numbers): the number of floating-point operations: additions, multiplications and comparisons
     back_flops: Any  # back_flops(of, grad, saved, numbers, wanted): that of the gradients
 
+    def known(self, pattern: Any, numbers: Any, operands: tuple) -> Any:
+        """Return the checked pattern for a call, or for its gradient, whose saved operands are given. numbers: as `run` takes them."""
+        return pattern._current()
+
     def inner(self, numbers: tuple) -> Any:
         """Return numbers as `run` and `back` take them, from the schema's; `outer` inverts it."""
         return numbers
@@ -116,7 +120,12 @@ class Operator:
     def _kernel(self, index: Tensor, columns: Tensor, *given: Any) -> Any:
         n = self.count
         numbers, keep = (given[n + 3:-1], given[-1]) if self.keeps else (given[n + 3:], True)
-        return self._shown(self.run(pattern_of(index, columns, *given[n:n + 3]), given[:n], self.inner(numbers), keep))
+        numbers = self.inner(numbers)
+        return self._shown(self.run(self._found(index, columns, given[n:n + 3], numbers, given[:n]), given[:n], numbers, keep))
+
+    def _found(self, index: Tensor, columns: Tensor, sizes: Any, numbers: Any, operands: tuple) -> Any:
+        """Return the checked pattern of an operator's tensors."""
+        return self.known(of_handle(index), numbers, operands) if columns.dim() == 2 else pattern_of(index, columns, *sizes)
 
     def _fake(self, index: Tensor, columns: Tensor, *given: Any) -> Any:
         n = self.count
@@ -129,7 +138,8 @@ class Operator:
 
     def _back_kernel(self, grad: Tensor, index: Tensor, columns: Tensor, *given: Any) -> Any:
         saved, sizes, numbers, wanted, late = self._split_back(given)
-        return self._shown_back(grad, self.back(pattern_of(index, columns, *sizes), grad, saved, self.inner(numbers), wanted, *late))
+        numbers = self.inner(numbers)
+        return self._shown_back(grad, self.back(self._found(index, columns, sizes, numbers, saved), grad, saved, numbers, wanted, *late))
 
     def _back_fake(self, grad: Tensor, index: Tensor, columns: Tensor, *given: Any) -> Any:
         saved, sizes, numbers, wanted, _ = self._split_back(given)
@@ -145,13 +155,14 @@ class Operator:
         """Make a call without the dispatcher. need: ALONE or RECORDED, as `plain` returns. numbers: as `run` takes them."""
         if need == RECORDED:
             return self.function.apply(pattern, numbers, *operands)  # type: ignore[no-any-return]
-        return self.run(pattern._current(), operands, numbers, False)[0]  # type: ignore[no-any-return]
+        return self.run(self.known(pattern, numbers, operands), operands, numbers, False)[0]  # type: ignore[no-any-return]
 
     def called(self, need: int, pattern: Any, numbers: tuple, *operands: Any) -> Tensor:
         """Return the first result. need: as `plain` returns."""
         if need:
             return self.direct(need, pattern, numbers, *operands)
-        found = CALLS[self.name](pattern.index, pattern.columns, *operands, pattern.rows, pattern.cols, pattern.coo, *numbers)
+        index, columns, coo = where(pattern, self, self.inner(numbers[:-1] if self.keeps else numbers), operands)
+        found = CALLS[self.name](index, columns, *operands, pattern.rows, pattern.cols, coo, *numbers)
         return found if self.results == 1 else found[0]  # type: ignore[no-any-return]
 
     def _applied(self, index: Tensor, columns: Tensor, *given: Any) -> Any:
@@ -170,7 +181,7 @@ class Operator:
         def forward(ctx: Any, pattern: Any, numbers: Any, *tensors: Any) -> Any:
             ctx.set_materialize_grads(False)
             if type(pattern) is not tuple:
-                known = pattern._current()
+                known = self.known(pattern, numbers, tensors)
                 results: Any = self.run(known, tensors, numbers, True)
                 saved, numbers, late = self.save(tensors, results, numbers)
                 ctx.call = pattern, known, numbers, late
@@ -242,6 +253,14 @@ class Operator:
             grad = next(x for x in given if x is not None).new_zeros(shape)
             found = self.derivative([True] + [False] * (2 + len(saved)), (grad, index, columns, *saved), [*sizes, *numbers], *given).get(0)
         return columns.new_zeros(shape, dtype=dtype) if found is None else found.expand(shape).to(dtype)  # type: ignore[no-any-return]
+
+
+def where(pattern: Any, operator: Operator, numbers: Any, operands: tuple) -> tuple[Tensor, Tensor, bool]:
+    """Return the tensors of a pattern for an operator, and if they are COO: a handle, if the call needs no list of columns. numbers: as `run` takes them."""
+    if pattern._masked is None or compiling() or not REGISTERED or operator.known(pattern, numbers, operands) is not pattern._unlisted():
+        return pattern.index, pattern.columns, pattern.coo
+    handle = handle_of(pattern)
+    return handle, handle.new_empty((0, pattern.nnz)), True
 
 
 def _read(index: Tensor, columns: Tensor, sizes: Any) -> tuple[Tensor, Tensor]:

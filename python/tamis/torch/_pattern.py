@@ -9,11 +9,10 @@ import torch
 from torch import Tensor
 
 from .. import _device, _errors, _mask
-from .._kinds import Torch
-from .._views import torch_device
 from . import _held, _parts, _places
 from ._direct import compiling, transforms
 from ._held import apart, counted
+from ._unlisted import Tensors, Unlisted, listed as listed_columns
 
 T = TypeVar("T")
 _NOTHING = contextlib.nullcontext()
@@ -21,30 +20,6 @@ COPIES_MOST = 1 << 28  # most entries of a pattern's copies
 _threads = torch.get_num_threads
 functorch: Any = getattr(torch._C, "_functorch", None)
 times: Any = None  # spmm, which the package sets: operations know patterns, and patterns no operation
-
-
-class _Tensors:
-    """Tensors for `_mask.make`, on a device of PyTorch, in its current stream."""
-
-    def __init__(self, device: Any):
-        self._like = torch.empty(0, dtype=torch.int64, device=device)
-        if self._like.device.type not in ("cpu", "cuda"):
-            raise _errors.ArgumentError(f"device = {self._like.device}: expected cpu or cuda")
-        self.device, self.stream = torch_device(self._like.device), Torch.stream(self._like)
-
-    def empty(self, count: int, wide: bool) -> Tensor:
-        return self._like.new_empty(count, dtype=torch.int64 if wide else torch.int32)
-
-    def numbers(self, given: Any) -> Tensor:
-        made = given if isinstance(given, Tensor) else torch.tensor(given, device=self._like.device)
-        return made.long() if made.numel() == 0 else made.contiguous()
-
-    def kept(self, given: Any) -> tuple[Tensor, Tensor]:
-        matrix = torch.as_tensor(given, device=self._like.device) != 0
-        return torch.nn.functional.pad(matrix.sum(1).cumsum(0), (1, 0)), matrix.nonzero()[:, 1].contiguous()
-
-    def narrow(self, array: Tensor) -> Tensor:
-        return array.int()
 
 
 def _bare(x: Tensor, name: str) -> Tensor:
@@ -93,12 +68,20 @@ class Pattern:
     mode and in memory of NumPy. Changes by `.data` are not noticed. Attributes: `index`, the row offsets (rows + 1,) or, in COO, the row of each
     entry (nnz,); `columns` (nnz,), both int32 or int64; `rows`, `cols`, `nnz`, `coo`; `values` (nnz,) if it was made from a matrix.
 
+    A mask whose rows keep the first places and a window, or all columns up to a place or a length, has row offsets alone: `columns` are listed when
+    something first asks for them, then kept. On a GPU attention of 16-bit operands up to 256 wide does not, nor does its gradient, without bias,
+    dropout and arrays in scores, unless it asks for second derivatives, or for gradients by return_lse or sinks.
+
     >>> pattern = Pattern.from_csr(torch.tensor([0, 2, 3]), torch.tensor([0, 2, 1]), (2, 3))
     >>> sddmm(pattern, torch.ones(2, 4), torch.ones(3, 4))
     tensor([4., 4., 4.])
     """
 
+    _masked: Optional[Unlisted]
+    _columns: Optional[Tensor]
+
     def __init__(self, index: Tensor, columns: Tensor, rows: int, cols: int, coo: bool, values: Optional[Tensor] = None):
+        self._masked = None
         for tensor, name in ((index, "rows or offsets"), (columns, "columns")):
             if not isinstance(tensor, Tensor) or tensor.dtype not in (torch.int32, torch.int64):
                 raise _errors.ArgumentError(f"{name} are {getattr(tensor, 'dtype', type(tensor).__name__)}: expected a tensor of int32 or int64")
@@ -109,16 +92,50 @@ class Pattern:
         if not index.is_contiguous() or not columns.is_contiguous():
             with apart():
                 index, columns = index.contiguous(), columns.contiguous()
-        self.index, self.columns, self.values = index, columns, values
-        self.rows, self.cols, self.coo = rows, cols, coo
-        self.nnz = columns.shape[0]
+        self.columns = columns
+        self._start(index, values, rows, cols, coo, columns.shape[0])
+        if not compiling() and not _abstract(index) and not _abstract(columns):  # otherwise the operators check their tensors
+            self._check_again()
+
+    def _start(self, index: Tensor, values: Optional[Tensor], rows: int, cols: int, coo: bool, nnz: int) -> None:
+        self.index, self.values = index, values
+        self.rows, self.cols, self.coo, self.nnz = rows, cols, coo, nnz
         self.out_degrees: Optional[Tensor] = None  # of a part of a graph, where other parts have entries of these columns as well: theirs in all
         self.apart = False  # row i and column i are different nodes, of a part of a graph between two kinds of them: there are no self-loops
         self._state: Optional[tuple[int, ...]] = None  # for tensors whose changes PyTorch counts
         self._known: Any = None
         self._derived: dict[Any, Any] = {}
-        if not compiling() and not _abstract(index) and not _abstract(columns):  # otherwise the operators check their tensors
-            self._check_again()
+
+    @classmethod
+    def _of_mask(cls, mask: _mask.Mask) -> Pattern:
+        """Return the pattern of a mask, which lists its columns later if its rows keep runs of them."""
+        if not mask.in_runs:
+            return cls(mask.offsets, mask.columns(), *mask.shape, False)
+        pattern = cls.__new__(cls)
+        pattern._masked, pattern._columns = Unlisted(mask), None
+        pattern._start(mask.offsets, None, *mask.shape, False, mask.nnz)
+        return pattern
+
+    @property
+    def columns(self) -> Tensor:
+        """The column of each entry (nnz,)."""
+        columns = self._columns
+        if columns is None:
+            if compiling():  # a constant of the program
+                return listed_columns(self._masked.number)  # type: ignore[union-attr, no-any-return]
+            columns = self._columns = self._masked.columns()  # type: ignore[union-attr]
+        return columns
+
+    @columns.setter
+    def columns(self, columns: Tensor) -> None:
+        self._columns = columns
+
+    def _unlisted(self) -> Any:
+        """The checked pattern without a list of columns; None: there is none, or a tensor was changed in place."""
+        mask = self._masked
+        if mask is None or self.index is not mask.offsets or mask.offsets._version != mask.version or mask.listed_anew(self._columns):
+            return None
+        return mask.known
 
     @property
     def _checked(self) -> Any:
@@ -146,14 +163,14 @@ class Pattern:
 
     def _still(self, known: Any) -> Any:
         """Return the checked pattern, for the gradient of a call that used `known`."""
-        current = self._current()
+        current = self._unlisted() if self._masked is not None and known is self._masked.known else self._current()
         if current is not known:
             raise RuntimeError("a tensor of the pattern was changed in place after the call that this gradient is of: make a new Pattern for other places")
         return current
 
     def _repeated(self, times: int) -> Optional[Pattern]:
         """Return `count` copies of the pattern, stacked by rows, and cache them; None if they would take much memory, or while PyTorch traces."""
-        if compiling() or transforms() or self._known is None or times * self.nnz > COPIES_MOST:
+        if compiling() or transforms() or (self._known is None and self._masked is None) or times * self.nnz > COPIES_MOST:
             return None
 
         def make() -> Pattern:
@@ -232,14 +249,15 @@ class Pattern:
         """A mask of attention, made on `device` (a tensor's, or None: PyTorch's default): rows are queries, columns are keys.
 
         The other arguments are as in `tamis.Pattern.mask`: causal, window, dilation, every, global_tokens, sinks, blocks, block,
-        offset, lengths, row_lengths, from_end; lists and blocks may be tensors on that device. On a GPU this is two kernels in the
+        offset, lengths, row_lengths, from_end; lists and blocks may be tensors on that device. On a GPU this is a kernel or two in the
         current stream, and waits once, to learn nnz.
 
         >>> Pattern.mask(6, causal=True, window=2, global_tokens=1)
         <tamis.torch.Pattern 6 x 6, 18 nonzeros, cpu>
         """
         if not compiling():
-            return Pattern(*_made(rows, cols, device, tuple(parts.items())), False)
+            with apart():
+                return Pattern._of_mask(_mask.described(Tensors(device), rows, cols, **parts))
         rows, cols = operator.index(rows), None if cols is None else operator.index(cols)  # numbers, not symbols: a mask of this size
         return Pattern(*_constant(rows, cols, device, tuple(parts.items())), False)
 
@@ -334,7 +352,7 @@ class Pattern:
 
     @property
     def device(self) -> torch.device:
-        return self.columns.device
+        return self.index.device
 
     def to(self, device: Any, non_blocking: bool = False) -> Pattern:
         """The same pattern on another device; itself if it is there. non_blocking: as for a tensor.
@@ -345,6 +363,9 @@ class Pattern:
         """
         if torch.device(device) == self.device:
             return self
+        if self._unlisted() is not None and self._columns is None and torch.device(device).type in ("cpu", "cuda"):
+            with apart():
+                return Pattern._of_mask(self._masked.on(device))  # type: ignore[union-attr]
         later = non_blocking and torch.device(device).type != "cpu"  # a pattern is checked when it is made: the host needs it now
         return self._moved(lambda x: x.to(device, non_blocking=later))
 
@@ -479,7 +500,10 @@ class Pattern:
         2 x 2, 3 nonzeros, cpu; 1.5 a row (1 to 2), 0 rows empty
         no plans yet: each kind of call makes one
         """
-        return self._current().explain()
+        known = self._unlisted()
+        if known is None:
+            return self._current().explain()
+        return known.explain() if self._columns is None and self.index.is_cuda else self._current().explain(known)
 
     def __repr__(self) -> str:
         return f"<tamis.torch.Pattern {self.rows} x {self.cols}, {self.nnz} nonzeros, {self.device}>"
@@ -491,7 +515,7 @@ class Pattern:
 
 def remembered(pattern: Pattern, name: Any, make: Callable[[], T]) -> T:
     """Return what `make` makes from a pattern; it is cached as long as the pattern's tensors do not change."""
-    if compiling() or _abstract(pattern.columns):
+    if compiling() or _abstract(pattern.index):
         return make()
     pattern._current()  # clears the cache if the tensors have changed
     kept: dict[Any, T] = pattern._derived
@@ -512,8 +536,8 @@ def listed(patterns: Any) -> list[Pattern]:
 def _made(rows: int, cols: Optional[int], device: Any, parts: tuple) -> tuple[Tensor, Tensor, int, int]:
     """Return the tensors of a mask, and its shape."""
     with apart():
-        offsets, columns, shape = _mask.make(_Tensors(device), rows, cols, **dict(parts))
-    return offsets, columns, shape[0], shape[1]
+        mask = _mask.described(Tensors(device), rows, cols, **dict(parts))
+        return mask.offsets, mask.columns(), *mask.shape
 
 
 def _constant(rows: int, cols: Optional[int], device: Any, parts: tuple) -> tuple[Tensor, Tensor, int, int]:

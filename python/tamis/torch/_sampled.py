@@ -12,10 +12,11 @@ from .. import _declarations as c
 from .. import _edges, _errors, _recipe
 from .._call import Given, Settings, check_numbers, compute, given_values
 from .._pattern import Pattern
+from .._plan import is_softmax
 from .._recipe import ARRAY, OWNER, STREAM, Structures, first_run
 from .._types import OPERANDS
 from .._views import column, dense, fits, packed, seen, torch_view, uneven
-from ._direct import RECORDED
+from ._direct import HALF, RECORDED
 from ._formulas import Operations, wide
 from ._formulas import packed as packed_change
 from ._ops import CALLS, Operator, of_batches
@@ -299,7 +300,7 @@ class Sampled(Operator):
     def direct(self, need: int, pattern: Any, how: Any, *operands: Any) -> Tensor:  # half of such a call's time is Python's
         if need == RECORDED:
             return self.function.apply(pattern, how, *operands)  # type: ignore[no-any-return]
-        return computed(self.operation, pattern._current(), how, operands, None)
+        return computed(self.operation, self.known(pattern, how, operands), how, operands, None)
 
     def save(self, operands: tuple, results: tuple, numbers: Any) -> tuple[tuple, Any, int]:
         return (*operands, results[1]), numbers, 0
@@ -385,9 +386,23 @@ class Fused(Sampled):
     outer: Any = staticmethod(lambda how: how[:5])
     repeated: Any = staticmethod(lambda numbers, a, b, d, values: (1 + a + b, d + (a or b or values)))
 
+    def known(self, pattern: Any, how: Any, operands: tuple) -> Any:
+        found = pattern._unlisted() if pattern._masked is not None and _needs_no_list(how, *operands[:4]) else None
+        return pattern._current() if found is None else found
+
     def save(self, operands: tuple, results: tuple, numbers: Any) -> tuple[tuple, Any, int]:
         late = kept_result(operands[0], operands[1], numbers[0], results[0])
         return (*operands, results[1], *late), numbers, len(late)
+
+
+UNLISTED = {"cuda"}  # the devices on which attention needs no list of a mask's columns
+_LONGEST = 256      # numbers of a row of 16 bits that tensor cores take
+
+
+def _needs_no_list(how: Any, values: Optional[Tensor], a: Tensor, b: Tensor, d: Tensor) -> bool:
+    """Return True if the library may compute this fused call, and its gradient, without a list of a mask's columns; where it does not, it makes one for itself."""
+    return (values is None and a.dtype in HALF and a.device.type in UNLISTED and not how.transpose and 0 < a.shape[-1] <= _LONGEST and
+            0 < d.shape[-1] <= _LONGEST and (how.edge == SOFTMAX or is_softmax(how.edge)))
 
 
 SDDMM, SPMM, FUSED = Sddmm(), Spmm(), Fused()

@@ -3,6 +3,7 @@
 #include "base/sizes.h"
 #include "base/status.h"
 #include "gpu/compile/utility.h"
+#include "gpu/mask/runs.h"
 #include "gpu/structure/order.h"
 #include "sparse/index.h"
 
@@ -149,6 +150,19 @@ static tamis_status sort_places(build *b) {
                                           tamis_gpu_memory("sums", b->sums)));
 }
 
+/* Launches one group for each panel of a mask without a list of columns. */
+static tamis_status run_runs(const build *b, const char *kernel, const tamis_gpu_named *own) {
+    const tamis_problem *const p = &b->p->problem;
+    const tamis_gpu_kinds kinds = {TAMIS_F32, p->index_type, TAMIS_I32};
+    const tamis_gpu_named all[] = {tamis_gpu_integer("rows", p->rows),
+                                   tamis_gpu_integer("side", b->tiling->x_tile),
+                                   TAMIS_GPU_RUNS(p, b->sums),
+                                   own[0],
+                                   own[1],
+                                   {.name = NULL}};
+    return tamis_gpu_utility(b->p->device, p->stream, "panel_runs.simt", kernel, kinds, b->made->panels, all);
+}
+
 /* Counts places and cells, and reads the totals, which follow the first cells' array. */
 static tamis_status count(build *b) {
     tamis_gpu_index *const made = b->made;
@@ -161,6 +175,9 @@ static tamis_status count(build *b) {
     TRY(take(b, panels + 3, 8, "cells of the panels", &made->first_cell));
     if (b->sorted) {
         TRY(sort_places(b));
+    } else if (b->p->problem.mask) {
+        TRY(run_runs(b, "count_runs", TAMIS_GPU_ARGUMENTS(tamis_gpu_memory("counts", b->sums))));
+        TRY(sum(b, b->sums, counts + 1));
     } else {
         TRY(run_windows(b, "count_places", TAMIS_GPU_ARGUMENTS(tamis_gpu_memory("counts", b->sums))));
         TRY(sum(b, b->sums, counts + 1));
@@ -185,6 +202,10 @@ static tamis_status list(build *b) {
     tamis_gpu_index *const made = b->made;
     const size_t size = tamis_index_size(b->p->problem.index_type);
     TRY(keep(b, made->count, size, "the places of panels", &made->list));
+    if (b->p->problem.mask)
+        return run_runs(
+            b, "list_runs",
+            TAMIS_GPU_ARGUMENTS(tamis_gpu_memory("starts", made->starts), tamis_gpu_memory("list", made->list)));
     TRY(keep(b, b->p->problem.nnz, size, "places within panels", &made->within));
     if (b->sorted)
         return run_sorted(
@@ -215,14 +236,15 @@ static tamis_status sort_cells(build *b) {
 static tamis_status make_cells(build *b) {
     tamis_gpu_index *const made = b->made;
     const tamis_gpu_tiling *const tiling = b->tiling;
-    TRY(sort_cells(b));
+    if (!b->p->problem.mask) TRY(sort_cells(b));
     TRY(keep(b, made->cell_count + 1, 2 * 8, "the cells", &made->cells));
-    TRY(keep(b, made->cell_count + 1, 8, "beginnings of the cells", &made->begins));
     TRY(tamis_gpu_index_run(
         b->p, file, "describe_cells", made->cell_count + 1,
         TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("panels", made->panels), tamis_gpu_integer("count", made->cell_count),
                             tamis_gpu_integer("height", tiling->height), tamis_gpu_memory("starts", made->starts),
                             tamis_gpu_memory("first_cell", made->first_cell), tamis_gpu_memory("cells", made->cells))));
+    if (b->p->problem.mask) return TAMIS_OK;
+    TRY(keep(b, made->cell_count + 1, 8, "beginnings of the cells", &made->begins));
     return tamis_gpu_index_run(
         b->p, file, "begin_cells", b->p->problem.nnz,
         TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("nnz", b->p->problem.nnz), tamis_gpu_integer("x_tile", tiling->x_tile),
@@ -242,9 +264,9 @@ tamis_status tamis_gpu_index_build(tamis_prepared *p, const tamis_gpu_tiling *ti
                           (long long)index->panels);
     find_reach(&b);
     b.windows = (b.reach - 1) / PLACES_OF_WINDOW + 1;
-    b.sorted = sorts(&b);
-    if (b.sorted) b.windows = 1;
-    if (tiling->height) TRY_GOTO(done, need_rows(&b));
+    b.sorted = !p->problem.mask && sorts(&b);
+    if (b.sorted || p->problem.mask) b.windows = 1;
+    if (tiling->height && !p->problem.mask) TRY_GOTO(done, need_rows(&b));
     TRY_GOTO(done, count(&b));
     TRY_GOTO(done, list(&b));
     if (tiling->height) TRY_GOTO(done, make_cells(&b));

@@ -28,7 +28,8 @@ typedef struct tamis_gpu_index {
 } tamis_gpu_index;
 
 /* Builds the index; nnz > 0. The work is proportional to nnz, rows and columns for any pattern. One copy to the host.
-   On failure nothing is kept. */
+   On failure nothing is kept. A mask without a list of columns has panels of up to 128 rows, places that are columns,
+   and neither `within`, `order`, `begins` nor row_indices; the work is proportional to rows and places. */
 tamis_status tamis_gpu_index_build(tamis_prepared *p, const tamis_gpu_tiling *tiling, tamis_gpu_index *index);
 void tamis_gpu_index_release(tamis_prepared *p, tamis_gpu_index *index);
 

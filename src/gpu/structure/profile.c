@@ -2,6 +2,7 @@
 #include "gpu/structure/profile.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "base/status.h"
@@ -255,6 +256,42 @@ done:
     return status;
 }
 
+/* Copies the lengths of a mask's members to the host. */
+static tamis_status read_lengths(const tamis_problem *p, const void *from, const char *what, void **copy) {
+    tamis_gpu_device *const device = p->device;
+    const int64_t bytes = (int64_t)tamis_bytes(p->mask->members, tamis_index_size(p->mask->length_type));
+    if (!from) return TAMIS_OK;
+    TRY(tamis_allocate(bytes, 1, what, copy));
+    return device->runtime->read(device, p->stream, *copy, place_of(from), (size_t)bytes);
+}
+
+/* Reads the runs of a mask without a list of columns, which takes nanoseconds a row. */
+static tamis_status profile_by_runs(const tamis_problem *p, tamis_evidence *evidence) {
+    tamis_status status = TAMIS_OK;
+    int64_t facts[TAMIS_GPU_PROFILE_NUMBERS], nnz = 0;
+    void *lengths = NULL, *row_lengths = NULL;
+    tamis_mask mask = *p->mask;
+    tamis_problem copy = *p;
+    TRY_GOTO(done, read_lengths(p, mask.lengths, "a copy of lengths", &lengths));
+    TRY_GOTO(done, read_lengths(p, mask.row_lengths, "a copy of the rows' lengths", &row_lengths));
+    mask.lengths = lengths;
+    mask.row_lengths = row_lengths;
+    copy.mask = &mask;
+    TRY_GOTO(done, tamis_gpu_profile_runs(&copy, facts, evidence->panel_fresh, &nnz));
+    if (nnz == p->nnz) {
+        const double fresh[2] = {evidence->panel_fresh[0], evidence->panel_fresh[1]};
+        TRY_GOTO(done, conclude(p, facts, 1, evidence));
+        memcpy(evidence->panel_fresh, fresh, sizeof fresh);
+    } else {
+        status = tamis_fail(TAMIS_ERROR_PATTERN, "S.nnz = %lld: its mask keeps %lld columns", (long long)p->nnz,
+                            (long long)nnz);
+    }
+done:
+    tamis_release(lengths);
+    tamis_release(row_lengths);
+    return status;
+}
+
 /*
  * True if the host should profile a copy of S: a plan whose profile kernels are neither compiled nor cached on disk,
  * until such profiling has taken about as long as the compilation. Never for a single call, which waits for one copy
@@ -285,6 +322,7 @@ tamis_status tamis_gpu_profile_by(const tamis_problem *p, bool host, tamis_evide
     if (p->rows > 0) profile->mean = (double)p->nnz / (double)p->rows;
     if (p->cols > 0) profile->density = profile->mean / (double)p->cols;
     if (!p->unchecked && p->rows == 0) return TAMIS_OK;
+    if (p->mask) return profile_by_runs(p, evidence);
     if (!p->unchecked && p->may_guess) {
         guess(p, evidence);
         return TAMIS_OK;
@@ -293,8 +331,8 @@ tamis_status tamis_gpu_profile_by(const tamis_problem *p, bool host, tamis_evide
 }
 
 tamis_status tamis_gpu_profile(const tamis_problem *p, tamis_evidence *evidence) {
-    bool host;
-    TRY(host_profiles(p, &host));
+    bool host = true;
+    if (!p->mask) TRY(host_profiles(p, &host));
     return tamis_gpu_profile_by(p, host, evidence);
 }
 

@@ -1,8 +1,12 @@
 #include "gpu/structure/profile_host.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
+#include "base/status.h"
 #include "sparse/index.h"
+#include "sparse/mask_runs.h"
 
 enum { LONGEST, SHORTEST, EMPTY, BANDWIDTH, SPANS, SQUARES, FALLS, WRONG, REPEATS, ALIKE };
 enum { FACTS = TAMIS_GPU_PROFILE_FACTS, WINDOWS = TAMIS_GPU_PROFILE_WINDOWS, SLOTS = TAMIS_GPU_PROFILE_SLOTS };
@@ -143,4 +147,117 @@ void tamis_gpu_profile_host(const tamis_problem *copy, bool panels, int64_t *fac
     profile_windows(copy, facts + FACTS);
     find_panels(copy, ends);
     for (int i = 0; panels && i < 2 * PANELS; i++) hits[i] = panel_hits(copy, ends[2 * i], ends[2 * i + 1]);
+}
+
+/* ------------------------------------------------------------------------------------------ masks without a list */
+
+static tamis_runs runs_of(const tamis_problem *p, int64_t row) { return tamis_mask_runs(p->mask, p->mask_turned, row); }
+
+/* starts[i]: nonzeros before row i. */
+static void profile_runs(const tamis_problem *p, int64_t *starts, int64_t *facts) {
+    tamis_runs before = {{0, 0}, {0, 0}};
+    facts[SHORTEST] = (int64_t)1 << 62;
+    starts[0] = 0;
+    for (int64_t i = 0; i < p->rows; i++) {
+        const tamis_runs runs = runs_of(p, i);
+        const int64_t length = tamis_runs_length(&runs);
+        const bool in_first = runs.ends[0] > runs.begins[0], in_second = runs.ends[1] > runs.begins[1];
+        const int64_t begin = in_first ? runs.begins[0] : runs.begins[1], end = in_second ? runs.ends[1] : runs.ends[0];
+        starts[i + 1] = starts[i] + length;
+        facts[LONGEST] = most(facts[LONGEST], length);
+        facts[SHORTEST] = least(facts[SHORTEST], length);
+        facts[SQUARES] += length * length;
+        facts[EMPTY] += length == 0;
+        if (length > 0) {
+            facts[BANDWIDTH] = most(facts[BANDWIDTH], most(distance(begin, i), distance(end - 1, i)));
+            facts[SPANS] += end - begin;
+            if (p->rows <= TAMIS_GPU_PROFILE_ALIKE_ROWS && memcmp(&runs, &before, sizeof runs) == 0)
+                facts[ALIKE] += length;
+        }
+        before = runs;
+    }
+}
+
+static int64_t row_at(const int64_t *starts, int64_t rows, int64_t t) {
+    int64_t low = 0, high = rows;
+    while (low + 1 < high) {
+        const int64_t middle = (low + high) / 2;
+        if (starts[middle] <= t)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void profile_windows_of_runs(const tamis_problem *p, const int64_t *starts, int64_t *facts) {
+    int64_t begin, end;
+    for (int w = 0; tamis_fresh_window(p->nnz, TAMIS_LOCALITY_MOST, w, &begin, &end); w++) {
+        unsigned char slots[SLOTS] = {0};
+        int64_t hit = 0;
+        for (int64_t t = begin, i = row_at(starts, p->rows, begin); t < end; i++) {
+            const tamis_runs runs = runs_of(p, i);
+            const int64_t first = most(runs.ends[0] - runs.begins[0], 0);
+            for (; t < end && t < starts[i + 1]; t++) {
+                const int64_t k = t - starts[i], at = k < first ? runs.begins[0] + k : runs.begins[1] + k - first;
+                unsigned char *const slot = &slots[mixed((uint64_t)at) % SLOTS];
+                hit += !*slot;
+                *slot = 1;
+            }
+        }
+        facts[w * FACTS + SPANS] = hit;
+    }
+}
+
+typedef struct run {
+    int64_t begin, end;
+} run;
+
+static int by_begin(const void *x, const void *y) {
+    const run *const a = x, *const b = y;
+    return a->begin < b->begin ? -1 : a->begin > b->begin;
+}
+
+/* Number of columns of the rows first .. end - 1, at most 256. */
+static int64_t columns_of_panel(const tamis_problem *p, int64_t first, int64_t end) {
+    run all[2 * 256];
+    int count = 0;
+    int64_t columns = 0, up_to = 0;
+    for (int64_t i = first; i < end; i++) {
+        const tamis_runs runs = runs_of(p, i);
+        for (int k = 0; k < 2; k++)
+            if (runs.ends[k] > runs.begins[k]) all[count++] = (run){runs.begins[k], runs.ends[k]};
+    }
+    qsort(all, (size_t)count, sizeof *all, by_begin);
+    for (int i = 0; i < count; i++) {
+        columns += most(all[i].end - most(all[i].begin, up_to), 0);
+        up_to = most(up_to, all[i].end);
+    }
+    return columns;
+}
+
+/* The same panels as find_panels. */
+static void compare_panels_of_runs(const tamis_problem *p, const int64_t *starts, double *fresh) {
+    double total[2] = {0, 0}, distinct[2] = {0, 0};
+    for (int i = 0; i < 2 * PANELS; i++) {
+        const int64_t height = i % 2 ? 256 : 128, about = (p->rows > height ? p->rows - height : 0) / PANELS * (i / 2);
+        const int64_t row = about - about % height, end = least(row + height, p->rows);
+        total[i % 2] += (double)(starts[end] - starts[row]);
+        distinct[i % 2] += (double)columns_of_panel(p, row, end);
+    }
+    for (int wide = 0; wide < 2; wide++) fresh[wide] = total[wide] > 0 ? distinct[wide] / total[wide] : 1;
+}
+
+tamis_status tamis_gpu_profile_runs(const tamis_problem *copy, int64_t *facts, double *fresh, int64_t *nnz) {
+    int64_t *starts = NULL;
+    memset(facts, 0, TAMIS_GPU_PROFILE_NUMBERS * sizeof *facts);
+    TRY(tamis_allocate(copy->rows + 1, sizeof *starts, "the offsets of a mask", (void **)&starts));
+    profile_runs(copy, starts, facts);
+    *nnz = starts[copy->rows];
+    if (*nnz == copy->nnz) {
+        profile_windows_of_runs(copy, starts, facts + FACTS);
+        compare_panels_of_runs(copy, starts, fresh);
+    }
+    tamis_release(starts);
+    return TAMIS_OK;
 }

@@ -29,4 +29,8 @@ static inline int64_t tamis_gpu_profile_apart(int64_t count) {
    with offsets and columns in host memory. Like the kernels it uses no invalid offset as an address. */
 void tamis_gpu_profile_host(const tamis_problem *copy, bool panels, int64_t *facts);
 
+/* The same for a mask without a list of columns, whose arrays are in host memory, but for panels: fresh[0] and fresh[1]
+   are the distinct columns per nonzero of panels of 128 and of 256 rows. *nnz: what the mask keeps. */
+tamis_status tamis_gpu_profile_runs(const tamis_problem *copy, int64_t *facts, double *fresh, int64_t *nnz);
+
 #endif

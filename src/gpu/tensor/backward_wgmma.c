@@ -55,7 +55,7 @@ static int products(const tamis_problem *p) { return tamis_splits(p) ? 3 : 1; }
 
 /* Places of entries have the index type; columns and rows of narrow cells have 32 bits. */
 static bool fits(const tamis_problem *p) {
-    return tamis_index_spans(p->index_type, p->nnz) &&
+    return (p->mask || tamis_index_spans(p->index_type, p->nnz)) &&
            (!is_narrow(p) || (p->rows <= UINT32_MAX && p->cols <= UINT32_MAX));
 }
 
@@ -551,6 +551,7 @@ static tamis_status execute(const tamis_prepared_backward *back, void *stream, c
 }
 
 const tamis_backward_functions tamis_backward_wgmma = {.algorithm = "gpu-tensor",
+                                                       .unlisted = is_narrow,
                                                        .seconds = seconds,
                                                        .prepare = prepare,
                                                        .spares_turned = spares_turned,

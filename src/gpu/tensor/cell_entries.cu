@@ -9,6 +9,7 @@
  */
 #include "simt.h"
 #include "cell_kernels.h"
+#include "runs_kernels.h"
 
 #define SIDE_MOST 128
 
@@ -41,6 +42,28 @@ FUNCTION int row_of(int64 t, const offset *offsets, int64 first_row, int64 rows,
     return low;
 }
 
+/* Describes gathered cell c, but for its entries. */
+FUNCTION void gather_record(cell_record *record, int64 c, int32 shift, const int64 *cells, const int64 *starts) {
+    const int64 panel = cells[2 * c];
+    record->list = cells[2 * c + 1];
+    record->panel = panel;
+    record->next_panel = cells[2 * c + 2];
+    record->last = (int32)(cells[2 * c + 3] - cells[2 * c + 1]) - 1;
+    record->first_cell = (int32)(c - (cells[2 * c + 1] - starts[panel] >> shift));
+    record->end_cell = record->first_cell + (int32)(starts[panel + 1] - starts[panel] + (1 << shift) - 1 >> shift);
+}
+
+/* The same for aligned cell c. */
+FUNCTION void align_record(cell_record *record, int64 c, int64 cols, int64 tiles, int32 shift) {
+    const int64 panel = c / tiles, tile = c % tiles;
+    record->list = tile << shift;
+    record->panel = panel;
+    record->next_panel = (c + 1) / tiles;
+    record->last = (int32)min64((int64)1 << shift, cols - (tile << shift)) - 1;
+    record->first_cell = (int32)(panel * tiles);
+    record->end_cell = (int32)((panel + 1) * tiles);
+}
+
 /* Builds gathered cells from the index of panels (structure/panel_index.h): one group per cell, one work-item per
    entry. */
 KERNEL gathered_records(IN(int64, cells), IN(int64, begins), IN(offset, order), IN(index, within), IN(int64, starts),
@@ -51,12 +74,7 @@ KERNEL gathered_records(IN(int64, cells), IN(int64, begins), IN(offset, order), 
     cell_record *const record = (cell_record *)records + c;
     if (LOCAL_ID == 0) {
         record->entries = begin;
-        record->list = cells[2 * c + 1];
-        record->panel = panel;
-        record->next_panel = cells[2 * c + 2];
-        record->last = (int32)(cells[2 * c + 3] - cells[2 * c + 1]) - 1;
-        record->first_cell = (int32)(c - (first_place >> shift));
-        record->end_cell = record->first_cell + (int32)(starts[panel + 1] - starts[panel] + (1 << shift) - 1 >> shift);
+        gather_record(record, c, shift, cells, starts);
     }
     for (int64 j = begin + LOCAL_ID; j < end; j += GROUP) {
         const int row = row_of(order[j], offsets, panel * side, rows, side);
@@ -111,12 +129,7 @@ KERNEL tile_records(int64 rows, int64 cols, int64 panels, int64 tiles, int32 sid
         if (row >= side / 16 && row <= 8) record->begins[row] = sums[side - 1];
     }
     if (row == 0) {
-        record->list = tile << shift;
-        record->panel = panel;
-        record->next_panel = (c + 1) / tiles;
-        record->last = (int32)min64((int64)1 << shift, cols - (tile << shift)) - 1;
-        record->first_cell = (int32)(panel * tiles);
-        record->end_cell = (int32)((panel + 1) * tiles);
+        align_record(record, c, cols, tiles, shift);
         counts[c] = sums[side - 1];
         if (c == panels * tiles - 1) counts[c + 1] = 0;
     }
@@ -136,32 +149,25 @@ KERNEL tile_entries(int64 rows, int64 tiles, int32 side, int32 shift, IN(offset,
     }
 }
 
-/* Bit masks of cells. For each thread of the four warps that hold the products of 64 rows (hopper.h) a word for 64
-   columns, or two for 128: bit i: product i is wanted. If `by_rows`, also for each row its words (column 0 is the lowest
-   bit), and the place in S of its first entry. together[cell]: its first column, a multiple of `apart`, if its columns
-   are contiguous within `filled`; else -1. One group per cell. */
-KERNEL cell_masks(IN(int64, records), IN(ushort, entries), IN(index, row_offsets), IN(index, lists), int32 side, int32 shift, int32 aligned,
-                  int32 apart, int64 filled, OUT(uint32, masks), int32 by_rows, OUT(uint32, row_masks), OUT(index, firsts),
-                  OUT(int32, together)) {
-    SHARED(int32, scattered, 1);
-    SHARED(uint32, words, SIDE_MOST * SIDE_MOST / 32);
-    SHARED(int32, sums, SIDE_MOST);
-    const cell_record *const record = (const cell_record *)records + GROUP_X;
-    const int item = LOCAL_ID, of_row = 1 << shift - 5, of_thread = of_row / 2, all = side * of_row; /* words */
-    const int64 start = aligned ? record->list : (int64)lists[record->list];
-    int32 count = 0;
-    for (int i = item; i < all; i += GROUP) words[i] = 0;
-    if (item == 0) scattered[0] = start % apart != 0 || start + (1 << shift) > min64(filled, 0x7fffffff);
-    group_barrier();
-    if (!aligned && item <= record->last && (int64)lists[record->list + item] != start + item) scattered[0] = 1;
-    for (int i = item; i < record->begins[8]; i += GROUP) {
-        const ushort entry = entries[record->entries + i]; /* row << 7, and a column as packed by entry_of */
-        const int row = entry >> 7, column = shift == 7 ? entry & 127 : (entry >> 1 & 63) ^ (row & 7) << 3;
-        atomic_or_shared(words + row * of_row + column / 32, (uint32)1 << column % 32);
+/* Describes the cells of a mask without a list of columns: gathered ones from the index of its panels, or aligned ones.
+ */
+KERNEL records_of_runs(int64 count, int64 cols, int64 tiles, int32 shift, int32 aligned, IN(int64, cells),
+                       IN(int64, starts), OUT(int64, records)) {
+    FOR_EACH(c, count) {
+        cell_record *const record = (cell_record *)records + c;
+        record->entries = 0;
+        for (int i = 0; i <= 8; i++) record->begins[i] = 0;
+        if (aligned)
+            align_record(record, c, cols, tiles, shift);
+        else
+            gather_record(record, c, shift, cells, starts);
     }
-    group_barrier();
-    for (int i = item; by_rows && i < all; i += GROUP) row_masks[GROUP_X * all + i] = words[i];
-    for (int at = item; at < all; at += GROUP) {
+}
+
+/* Writes the masks of a cell's threads from the words of its rows. */
+FUNCTION void write_masks(const uint32 *words, uint32 *masks, int side, int shift) {
+    const int of_row = 1 << shift - 5, of_thread = of_row / 2, all = side * of_row;
+    for (int at = LOCAL_ID; at < all; at += GROUP) {
         const int thread = at / of_thread, first_row = thread / 32 * 16 + thread % 32 / 4;
         uint32 mask = 0;
         for (int i = 0; i < 32; i++) {
@@ -170,6 +176,76 @@ KERNEL cell_masks(IN(int64, records), IN(ushort, entries), IN(index, row_offsets
         }
         masks[GROUP_X * all + at] = mask;
     }
+}
+
+/* True for the whole group if the cell's columns are not contiguous from `start` on, which must be a multiple of
+ * `apart`, within `filled`. */
+FUNCTION void find_scattered(int32 *scattered, const cell_record *record, const index *lists, int64 start, int shift,
+                             int aligned, int apart, int64 filled) {
+    if (LOCAL_ID == 0) scattered[0] = start % apart != 0 || start + (1 << shift) > min64(filled, 0x7fffffff);
+    group_barrier();
+    if (!aligned && LOCAL_ID <= record->last && (int64)lists[record->list + LOCAL_ID] != start + LOCAL_ID)
+        scattered[0] = 1;
+}
+
+/* The same as cell_masks without `by_rows`, from the runs of the mask's rows. */
+KERNEL masks_of_runs(IN(int64, records), int64 rows, RUNS_PARAMETERS, IN(index, lists), int32 side, int32 shift,
+                     int32 aligned, int32 apart, int64 filled, OUT(uint32, masks), OUT(int32, together)) {
+    SHARED(int32, scattered, 1);
+    SHARED(uint32, words, SIDE_MOST * SIDE_MOST / 32);
+    SHARED(row_runs, runs, SIDE_MOST);
+    SHARED(int64, columns, SIDE_MOST);
+    const mask_runs mask = MASK_RUNS;
+    const cell_record *const record = (const cell_record *)records + GROUP_X;
+    const int item = LOCAL_ID, of_row = 1 << shift - 5;
+    const int64 start = aligned ? record->list : (int64)lists[record->list];
+    const row_runs none = {{0, 0}, {0, 0}};
+    if (item < side)
+        runs[item] = record->panel * side + item < rows ? runs_of(mask, record->panel * side + item) : none;
+    if (item < 1 << shift)
+        columns[item] = item > record->last ? -1 : aligned ? start + item : (int64)lists[record->list + item];
+    find_scattered(scattered, record, lists, start, shift, aligned, apart, filled);
+    group_barrier();
+    for (int i = item; i < side * of_row; i += GROUP) {
+        const row_runs of = runs[i / of_row];
+        uint32 word = 0;
+        for (int k = 0; k < 32; k++) {
+            const int64 column = columns[i % of_row * 32 + k];
+            const int kept =
+                (column >= of.begin[0] && column < of.end[0]) || (column >= of.begin[1] && column < of.end[1]);
+            word |= (uint32)kept << k;
+        }
+        words[i] = word;
+    }
+    group_barrier();
+    write_masks(words, masks, side, shift);
+    if (item == 0) together[GROUP_X] = scattered[0] ? -1 : (int32)start;
+}
+
+/* Bit masks of cells. For each thread of the four warps that hold the products of 64 rows (hopper.h) a word for 64
+   columns, or two for 128: bit i: product i is wanted. If `by_rows`, also for each row its words (column 0 is the
+   lowest bit), and the place in S of its first entry. together[cell]: its first column, a multiple of `apart`, if its
+   columns are contiguous within `filled`; else -1. One group per cell. */
+KERNEL cell_masks(IN(int64, records), IN(ushort, entries), IN(index, row_offsets), IN(index, lists), int32 side, int32 shift, int32 aligned,
+                  int32 apart, int64 filled, OUT(uint32, masks), int32 by_rows, OUT(uint32, row_masks), OUT(index, firsts),
+                  OUT(int32, together)) {
+    SHARED(int32, scattered, 1);
+    SHARED(uint32, words, SIDE_MOST * SIDE_MOST / 32);
+    SHARED(int32, sums, SIDE_MOST);
+    const cell_record *const record = (const cell_record *)records + GROUP_X;
+    const int item = LOCAL_ID, of_row = 1 << shift - 5, all = side * of_row; /* words */
+    const int64 start = aligned ? record->list : (int64)lists[record->list];
+    int32 count = 0;
+    for (int i = item; i < all; i += GROUP) words[i] = 0;
+    find_scattered(scattered, record, lists, start, shift, aligned, apart, filled);
+    for (int i = item; i < record->begins[8]; i += GROUP) {
+        const ushort entry = entries[record->entries + i]; /* row << 7, and a column as packed by entry_of */
+        const int row = entry >> 7, column = shift == 7 ? entry & 127 : (entry >> 1 & 63) ^ (row & 7) << 3;
+        atomic_or_shared(words + row * of_row + column / 32, (uint32)1 << column % 32);
+    }
+    group_barrier();
+    for (int i = item; by_rows && i < all; i += GROUP) row_masks[GROUP_X * all + i] = words[i];
+    write_masks(words, masks, side, shift);
     if (item == 0) together[GROUP_X] = scattered[0] ? -1 : (int32)start;
     if (!by_rows) return;
     for (int i = 0; item < side && i < of_row; i++) count += bits_set(words[item * of_row + i]);

@@ -5,6 +5,7 @@
 #include "base/sizes.h"
 #include "base/status.h"
 #include "gpu/compile/utility.h"
+#include "gpu/mask/runs.h"
 #include "gpu/structure/panel_index.h"
 #include "gpu/structure/sort.h"
 
@@ -141,8 +142,31 @@ double tamis_gpu_cells_about(const tamis_problem *p, int64_t side) {
     return (double)p->nnz * fresh[0] * more / (double)side;
 }
 
+/* Builds the cells of a mask without a list of columns; they have no entries, only masks. */
+static tamis_status cells_of_runs(tamis_prepared *p, tamis_gpu_tensor_cells *to) {
+    tamis_status status = TAMIS_OK;
+    const tamis_problem *const problem = &p->problem;
+    const tamis_gpu_tiling panels = {.x_tile = to->rows, .y_tile = 1, .height = to->columns};
+    const int64_t tiles = tamis_gpu_round_up(problem->cols, to->columns) / to->columns;
+    tamis_gpu_index index = {.panels = 0};
+    if (!to->aligned) TRY(tamis_gpu_index_build(p, &panels, &index));
+    to->count = to->aligned ? tamis_times(panels_of(problem, to->rows), tiles) : index.cell_count;
+    TRY_GOTO(done, tamis_gpu_add_kept(p, &to->records, to->count, RECORD_BYTES, "records of the cells"));
+    TRY_GOTO(done, launch(p, "records_of_runs", tamis_gpu_groups(to->count),
+                          TAMIS_GPU_ARGUMENTS(
+                              tamis_gpu_integer("count", to->count), tamis_gpu_integer("cols", problem->cols),
+                              tamis_gpu_integer("tiles", tiles), tamis_gpu_integer("shift", shift_of(to)),
+                              tamis_gpu_integer("aligned", to->aligned), tamis_gpu_memory("cells", index.cells),
+                              tamis_gpu_memory("starts", index.starts), tamis_gpu_memory("records", to->records))));
+    if (!to->aligned)
+        to->lists = tamis_gpu_index_keep(p, &index.list, index.count, tamis_index_size(problem->index_type));
+done:
+    tamis_gpu_index_release(p, &index);
+    return status;
+}
+
 static tamis_status build(tamis_prepared *p, tamis_gpu_tensor_cells *cells) {
-    TRY(cells->aligned ? align_cells(p, cells) : gather_cells(p, cells));
+    TRY(p->problem.mask ? cells_of_runs(p, cells) : cells->aligned ? align_cells(p, cells) : gather_cells(p, cells));
     if (cells->count > INT32_MAX)
         return tamis_fail(TAMIS_ERROR_OVERFLOW, "gpu-tensor: %lld cells are more than 31 bits count",
                           (long long)cells->count);
@@ -160,6 +184,15 @@ static tamis_status make_masks(tamis_prepared *p, const tamis_gpu_tensor_cells *
     const size_t size = (size_t)cells->columns / 8; /* of a row's bits */
     TRY(tamis_gpu_add_kept(p, to->masks, rows, size, "masks of the cells"));
     TRY(tamis_gpu_add_kept(p, to->together, cells->count, 4, "columns of the cells"));
+    if (p->problem.mask)
+        return launch(
+            p, "masks_of_runs", cells->count,
+            TAMIS_GPU_ARGUMENTS(tamis_gpu_memory("records", cells->records), tamis_gpu_integer("rows", p->problem.rows),
+                                TAMIS_GPU_RUNS(&p->problem, NULL), tamis_gpu_memory("lists", cells->lists),
+                                tamis_gpu_integer("side", cells->rows), tamis_gpu_integer("shift", shift_of(cells)),
+                                tamis_gpu_integer("aligned", cells->aligned), tamis_gpu_integer("apart", to->apart),
+                                tamis_gpu_integer("filled", to->filled), tamis_gpu_memory("masks", *to->masks),
+                                tamis_gpu_memory("together", *to->together)));
     if (to->row_masks) TRY(tamis_gpu_add_kept(p, to->row_masks, rows, size, "masks of the cells' rows"));
     if (to->firsts)
         TRY(tamis_gpu_add_kept(p, to->firsts, rows, tamis_index_size(p->problem.index_type), "rows of the masks"));

@@ -26,7 +26,8 @@ bool tamis_gpu_cells_align(const tamis_problem *problem);
 double tamis_gpu_cells_about(const tamis_problem *problem, int64_t side);
 
 /* Builds the cells; the plan owns their memory. `rows`, `columns`, `aligned` and `masked` must be set. Columns of S
-   must be sorted within rows. Masked cells must then be passed to tamis_gpu_tensor_cells_mask. */
+   must be sorted within rows. Masked cells must then be passed to tamis_gpu_tensor_cells_mask. Those of a mask without
+   a list of columns must be masked, and have masks by thread alone. */
 tamis_status tamis_gpu_tensor_cells_build(tamis_prepared *p, tamis_gpu_tensor_cells *cells);
 
 /* Number of members to compute at once, so that the rows which come with their cells, of `row_bytes` each, are in L2

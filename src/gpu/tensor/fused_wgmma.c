@@ -347,6 +347,7 @@ static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_o
 }
 
 const tamis_gpu_method tamis_fused_wgmma = {.name = "gpu-tensor",
+                                            .unlisted = is_narrow,
                                             .prepare = prepare,
                                             .execute = execute,
                                             .state_bytes = sizeof(fused_state),
