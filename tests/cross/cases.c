@@ -15,6 +15,7 @@ const cross_case cross_cases[] = {
     {"empty ends", "empty rows before, between and after", 31, 20, 90, 24, 24, SHAPE_SPARSE_ENDS, 0, 0},
     {"hub row", "one row cut among all threads", 40, 300, 2000, 32, 32, SHAPE_HUB, 0, 0},
     {"long row", "a row of several stretches of softmax", 3, 700, 14000, 3, 5, SHAPE_HUB, 0, 0},
+    {"few entries", "empty rows between short stretches of softmax", 3300, 300, 100, 3, 5, SHAPE_HUB, 0, 0},
     {"hub, many threads", "more threads than rows, parts without nonzeros", 5, 60, 200, 16, 16, SHAPE_HUB,
      CASE_MANY_THREADS, 0},
     {"last row", "all empty rows belong to the first thread's part", 50, 400, 900, 19, 35, SHAPE_LAST_ROW, 0, 0},

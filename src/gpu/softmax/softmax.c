@@ -4,10 +4,21 @@
 #include "base/status.h"
 #include "gpu/compile/requests.h"
 
-enum { TEAM = 32, STRETCH = 2048 };
+enum { TEAM = 32, STRETCH_MOST = 2048, STRETCH_LEAST = 64 };
 
 static int group_of(const tamis_prepared *p) { return p->device->limits.subgroup == 32 ? 256 : TEAM; }
-static int64_t stretches_of(const tamis_prepared *p) { return (p->problem.nnz + STRETCH - 1) / STRETCH; }
+
+/* Nonzeros of a group: fewer where most rows are empty, since a group also passes the rows between its own. */
+static int stretch_of(const tamis_problem *p) {
+    int stretch = STRETCH_MOST;
+    while (stretch > STRETCH_LEAST && (double)stretch * (double)p->rows > STRETCH_MOST * (double)p->nnz) stretch /= 2;
+    return stretch;
+}
+
+static int64_t stretches_of(const tamis_prepared *p) {
+    return (p->problem.nnz + stretch_of(&p->problem) - 1) / stretch_of(&p->problem);
+}
+
 static int64_t score_bytes(const tamis_prepared *p) {
     return (p->problem.nnz * (int64_t)tamis_gpu_real_size(p->problem.type) + 63) / 64 * 64;
 }
@@ -19,7 +30,7 @@ tamis_status tamis_gpu_softmax_prepare(tamis_prepared *p) {
     p->softmax_scratch = (size_t)(score_bytes(p) + (parts + 63) / 64 * 64);
     if (p->problem.nnz == 0 && !p->problem.keep_softmax) return TAMIS_OK;
     tamis_gpu_define_problem(&definitions, p, group_of(p), TEAM);
-    tamis_gpu_define(&definitions, "STRETCH", STRETCH);
+    tamis_gpu_define(&definitions, "STRETCH", stretch_of(&p->problem));
     if (p->problem.keep_softmax) tamis_gpu_define(&definitions, "KEEP_SOFTMAX", 1);
     for (int i = 0; i < 3; i++)
         TRY(tamis_gpu_request_kernel(p->device, "softmax.simt", definitions.text, names[i], 0, &p->softmax[i]));
@@ -27,7 +38,8 @@ tamis_status tamis_gpu_softmax_prepare(tamis_prepared *p) {
 }
 
 int64_t tamis_gpu_softmax_entry_bytes(const tamis_problem *problem) {
-    return (int64_t)tamis_gpu_real_size(problem->type) + 1; /* its score; and four reals per STRETCH nonzeros */
+    /* its score; and at most four reals for STRETCH_LEAST nonzeros */
+    return (int64_t)tamis_gpu_real_size(problem->type) + 1;
 }
 
 tamis_status tamis_gpu_softmax_execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
