@@ -24,7 +24,7 @@ TAMIS_LOAD=0 # tests run side by side, which makes measured plans doubtful
 LC_ALL=C
 SOURCE=$(cd "$here/../.." && pwd)
 export PATH XDG_CACHE_HOME OMP_NUM_THREADS TAMIS_LOAD LC_ALL SOURCE
-unset TAMIS_CPU_ISA
+unset TAMIS_CPU_ISA TAMIS_PROBE
 # As many checks are skipped as where there is no AMX, unless the build has no such kernels, as under sanitizers.
 if grep -qs amx_bf16 /proc/cpuinfo && TAMIS_PROBE=0 TAMIS_CPU_ISA=v4-bf16 "$program" explain "$here/cases/small.mtx" --op spmm >/dev/null 2>&1; then
     export TAMIS_CPU_ISA=v4-bf16
