@@ -86,11 +86,10 @@ static tamis_status list_staged(tamis_plan *plan) {
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         const size_t size = tamis_type_size(all[i].type);
         const int64_t before = p->staged_bytes;
-        int64_t place;
         *all[i].place = (tamis_staged){-1, 0};
         if (!all[i].is_staged) continue;
-        TRY(reserve_matrix(&p->staged_bytes, all[i].rows, all[i].cols, size, &place));
-        *all[i].place = (tamis_staged){place, (p->staged_bytes - before) / (int64_t)size};
+        TRY(reserve_matrix(&p->staged_bytes, all[i].rows, all[i].cols, size, &all[i].place->at));
+        all[i].place->stride = (p->staged_bytes - before) / (int64_t)size;
     }
     return TAMIS_OK;
 }
