@@ -19,8 +19,8 @@
  * a million positions is 17 GB: a tamis_sparse with the offsets of tamis_mask_offsets, columns = NULL and the mask,
  * which must live until the plan is made. Fused with softmax on tensor cores, in 16 bits and without values, then never
  * has the list, if the mask has no stride, dilation, global_list and blocks: its rows keep at most two runs of columns,
- * from which the device makes what the kernels read. Every other plan lists the columns for itself. Results have the
- * same bits as with a list if the same algorithm runs.
+ * from which the device makes what the kernels read. Every other plan, single calls, transposes and plans that measure
+ * list the columns for themselves.
  *
  * Members: sequences of different lengths, padded to rows x cols, form one pattern with one block for each of them
  * along its diagonal: member b has the rows from b * rows and the columns from b * cols on. A, B, D and E are then the

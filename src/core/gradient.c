@@ -229,10 +229,12 @@ static tamis_status check(tamis_gradient *g, const tamis_sparse *S, const tamis_
                           tamis_type_name(o->output_type), tamis_operation_name(o->operation),
                           tamis_type_name(o->type));
     TRY(tamis_device_check_stream(g->device, o->stream));
+    if (backend->check_stream) TRY(backend->check_stream(g->device->handle, o->stream));
     TRY(tamis_plan_check_view(g->device, S, o));
     TRY(tamis_plan_check_places(g->device, S));
-    if (backend->check_stream) TRY(backend->check_stream(g->device->handle, o->stream));
-    if (!o->trust_input && !tamis_is_unlisted(S)) TRY(backend->validate(g->device->handle, o->stream, o->threads, S));
+    if (!o->trust_input)
+        TRY(tamis_is_unlisted(S) ? tamis_unlisted_check_offsets(g->device, o->stream, S)
+                                 : backend->validate(g->device->handle, o->stream, o->threads, S));
     g->S = *S;
     g->rows = o->transpose ? S->cols : S->rows;
     g->cols = o->transpose ? S->rows : S->cols;

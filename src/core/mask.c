@@ -291,6 +291,42 @@ tamis_status tamis_unlisted_check(const tamis_device *device, void *stream, cons
     return check_arrays(device, stream, &mask);
 }
 
+/* Where the first row is whose offset differs; -1: nowhere. */
+static int64_t first_other(tamis_index_type type, int64_t rows, const void *a, const void *b) {
+    for (int64_t i = 0; i <= rows; i++)
+        if (tamis_index_load(a, type, i) != tamis_index_load(b, type, i)) return i;
+    return -1;
+}
+
+tamis_status tamis_unlisted_check_offsets(const tamis_device *device, void *stream, const tamis_sparse *S) {
+    tamis_status status = TAMIS_OK;
+    const tamis_backend *const backend = device->backend;
+    const size_t bytes = tamis_bytes(S->rows + 1, tamis_index_size(S->offset_type));
+    void *counted = NULL, *both = NULL;
+    int64_t nnz, other;
+    TRY_GOTO(done, backend->allocate(device->handle, stream, bytes, "the offsets of a mask", &counted));
+    TRY_GOTO(done, backend->mask_offsets(device->handle, stream, device->description.threads, S->mask, S->offset_type,
+                                         counted, &nnz));
+    if (nnz != S->nnz) {
+        status =
+            tamis_fail(TAMIS_ERROR_PATTERN, "S.nnz = %lld, but S.mask keeps %lld", (long long)S->nnz, (long long)nnz);
+        goto done;
+    }
+    TRY_GOTO(done, tamis_allocate_zeroed(2, bytes, "the offsets of a mask", &both));
+    TRY_GOTO(done, backend->copy_out(device->handle, stream, both, (tamis_place){counted, 0}, bytes));
+    TRY_GOTO(done, backend->copy_out(device->handle, stream, (char *)both + bytes,
+                                     (tamis_place){(void *)(uintptr_t)S->offsets, 0}, bytes));
+    other = first_other(S->offset_type, S->rows, both, (char *)both + bytes);
+    if (other >= 0)
+        status = tamis_fail(TAMIS_ERROR_PATTERN, "S.offsets[%lld] = %lld: expected the %lld of S.mask",
+                            (long long)other, (long long)tamis_index_load((char *)both + bytes, S->offset_type, other),
+                            (long long)tamis_index_load(both, S->offset_type, other));
+done:
+    if (counted) backend->release_memory(device->handle, stream, counted);
+    tamis_release(both);
+    return status;
+}
+
 tamis_status tamis_unlisted_list(const tamis_device *device, void *stream, void *kept, int threads, tamis_sparse *S,
                                  void **columns) {
     const tamis_backend *const backend = device->backend;

@@ -266,6 +266,7 @@ static tamis_status make(tamis_plan *plan, const tamis_sparse *S, const tamis_op
     const tamis_device *const device = plan->device;
     TRY(tamis_options_read(options, device, &plan->options));
     TRY(tamis_device_check_stream(device, plan->options.stream));
+    if (device->backend->check_stream) TRY(device->backend->check_stream(device->handle, plan->options.stream));
     TRY(tamis_plan_check_view(device, S, &plan->options));
     if (options->threads == 0 && device->backend->location == TAMIS_HOST)
         plan->options.threads = worthwhile_threads(&plan->options, S->nnz);
@@ -275,7 +276,8 @@ static tamis_status make(tamis_plan *plan, const tamis_sparse *S, const tamis_op
     plan->problem.once = once;
     /* a single call that trusts S also trusts its addresses */
     if (!once || !plan->options.trust_input || tamis_device_asks_for_places()) TRY(tamis_plan_check_places(device, S));
-    if (device->backend->check_stream) TRY(device->backend->check_stream(device->handle, plan->options.stream));
+    if (tamis_is_unlisted(S) && !plan->options.trust_input)
+        TRY(tamis_unlisted_check_offsets(device, plan->options.stream, S));
     plan->pattern = *S;
     if (tamis_is_unlisted(S) && !may_stay_unlisted(plan, S)) TRY(list_columns(plan));
     double start = tamis_clock_seconds();

@@ -9,6 +9,9 @@ static inline bool tamis_is_unlisted(const tamis_sparse *S) { return S->mask && 
 /* Checks the mask of an unlisted pattern that has passed tamis_sparse_check, and, unless `trusted`, its arrays. */
 tamis_status tamis_unlisted_check(const tamis_device *device, void *stream, const tamis_sparse *S, bool trusted);
 
+/* Compares its offsets with the mask's, which kernels take as they are; waits for the stream. */
+tamis_status tamis_unlisted_check_offsets(const tamis_device *device, void *stream, const tamis_sparse *S);
+
 /* Lists the columns of S, in memory of that stream that the caller releases, and sets S->columns. */
 tamis_status tamis_unlisted_list(const tamis_device *device, void *stream, void *kept, int threads, tamis_sparse *S,
                                  void **columns);

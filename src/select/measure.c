@@ -39,6 +39,7 @@ typedef struct contestant {
 typedef struct contest {
     const tamis_problem *problem;
     tamis_trial trial;
+    double executions; /* executions of the trial per execution of the plan */
     const tamis_rival *rival;
     tamis_candidate as_candidate; /* the rival */
     contestant at[TAMIS_CANDIDATES_MOST + 1];
@@ -132,7 +133,9 @@ static tamis_status prepare_all(contest *c, tamis_choice *choice, int *alive) {
 }
 
 static tamis_status time_one(contest *c, contestant *one, double *seconds) {
-    return tamis_trial_time(&c->trial, one->prepared, one->rival, one->calls, seconds);
+    TRY(tamis_trial_time(&c->trial, one->prepared, one->rival, one->calls, seconds));
+    *seconds *= c->executions;
+    return TAMIS_OK;
 }
 
 /* Executes once to load everything, and once to find how many executions fill a round. */
@@ -226,10 +229,13 @@ static void tell(const contest *c, const contestant *winner, tamis_choice *choic
 static tamis_status hold(contest *c, tamis_choice *choice, tamis_prepared **prepared) {
     tamis_status status = TAMIS_OK;
     const double start = tamis_clock_seconds();
+    /* as many members as a call computes: all members that are staged may need much memory */
+    const int64_t members = tamis_members_at_once(&(tamis_prepared_sizes){.scratch_bytes = 0}, c->problem);
     double begin;
     int alive = 0;
     contestant *winner = NULL;
-    TRY_GOTO(done, tamis_trial_begin(c->problem, c->problem->batch, &c->trial));
+    c->executions = (double)c->problem->batch / (double)members;
+    TRY_GOTO(done, tamis_trial_begin(c->problem, members, &c->trial));
     TRY_GOTO(done, prepare_all(c, choice, &alive));
     TRY_GOTO(done, time_all(c, 0, &alive));
     begin = tamis_clock_seconds(); /* all kernels are compiled by now */

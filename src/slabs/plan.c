@@ -58,6 +58,7 @@ static tamis_status check_matrix(tamis_slab_plan *plan, const tamis_sparse *S) {
     if (!S) return tamis_fail(TAMIS_ERROR_ARGUMENT, "S = NULL: expected a sparse matrix");
     if (S->location != TAMIS_HOST)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "S.location = device: a plan out of core reads S in host memory");
+    TRY(tamis_sparse_check(S, "S")); /* with a list of columns, which a plan of a mask needs not have */
     TRY(tamis_plan_check_view(plan->host, S, &plan->options));
     TRY(tamis_format_check(S, TAMIS_CSR));
     plan->S = *S;

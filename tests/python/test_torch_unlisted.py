@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import gc
 import pickle
+import threading
 
 import pytest
 
@@ -85,8 +86,6 @@ def test_other_calls_list_the_columns(device):
         "stack": lambda p: Pattern.stack([p, p]).columns,
         "union": lambda p: (p | p).columns,
         "sample": lambda p: p.sample([0, 1], 2)[0].columns,
-        "copy": lambda p: copy.deepcopy(p).columns,
-        "pickle": lambda p: pickle.loads(pickle.dumps(p)).columns,
         "buffer": lambda p: tt._taken.PatternBuffer(p).columns,
         "wide": lambda p: tt.attention(*[torch.nn.functional.pad(x, (0, 300)) for x in operands(p, 2, torch.bfloat16)], p),
     }
@@ -213,6 +212,32 @@ def test_what_is_known_without_a_list(device):
     assert not is_listed(mask)
     assert "algorithm" in mask.explain()
     assert torch.equal(mask.columns, listed.columns) and mask.columns is mask.columns
+
+
+def test_copies_list_nothing(device):
+    for name in MASKS:
+        mask, listed = both(name, device)
+        for copied in (copy.deepcopy(mask), pickle.loads(pickle.dumps(mask))):
+            assert not is_listed(mask) and not is_listed(copied)
+            assert copied == listed
+
+
+def test_threads_ask_first(device):
+    """All get one list, so that gradients of calls that began with it are right."""
+    for _ in range(20):
+        mask, _ = both("window", device)
+        start, found = threading.Barrier(4), []
+
+        def ask():
+            start.wait()
+            found.append(mask.columns)  # noqa: B023
+
+        threads = [threading.Thread(target=ask) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(found) == 4 and all(columns is mask.columns for columns in found)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")

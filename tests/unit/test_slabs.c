@@ -217,6 +217,10 @@ TEST(test_errors_of_making) {
     SPOILT_MADE(plan, o.transpose, true, UNSUPPORTED, "options.transpose", MAKE);
     SPOILT_MADE(plan, S.location, TAMIS_DEVICE, ARGUMENT, "S.location = device", MAKE);
     SPOILT_MADE(plan, columns[2], 3, PATTERN, "columns[2] = 3", MAKE);
+    const tamis_mask mask = TAMIS_MASK_INIT;
+    S.mask = &mask;
+    SPOILT_MADE(plan, S.columns, NULL, ARGUMENT, "S.columns = NULL", MAKE);
+    S.mask = NULL;
     SPOILT_MADE(plan, o.width, (int64_t)1 << 55, OVERFLOW,
                 "options.width = 36028797018963968: expected at most 36028797018963967", MAKE);
     /* a row's bytes fit 64 bits, those of what its call takes do not */

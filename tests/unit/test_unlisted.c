@@ -321,7 +321,7 @@ TEST(no_list_is_made) {
 /* ------------------------------------------------------------------------------------------ what is refused */
 
 TEST(others_are_refused) {
-    OWN(sample) s = windows(40, 40, 3, 3, 0);
+    OWN(sample) s = windows(40, 40, 4, 2, 0);
     OWN(tamis_owned_sparse) *made = NULL;
     tamis_plan *plan;
     tamis_gradient *gradient;
@@ -329,7 +329,7 @@ TEST(others_are_refused) {
     options.edge = TAMIS_EDGE_SOFTMAX;
     works(tamis_mask_create(device, NULL, &s.mask, TAMIS_I32, TAMIS_I32, &made));
     tamis_sparse S = unlisted(tamis_owned_sparse_view(made), NULL);
-    REFUSED_MADE(plan, ARGUMENT, "^S.columns = NULL: expected an array of 268$",
+    REFUSED_MADE(plan, ARGUMENT, "^S.columns = NULL: expected an array of 267$",
                  tamis_plan_create(device, &S, &options, &plan));
     S.mask = &s.mask;
     s.mask.cols = 41;
@@ -338,6 +338,14 @@ TEST(others_are_refused) {
     REFUSED_MADE(gradient, ARGUMENT, "^S is 40 x 40 without columns: expected its mask's 40 x 41$",
                  tamis_gradient_create(device, &S, &options, &gradient));
     s.mask.cols = 40;
+    s.mask.right = 40; /* other places than the offsets are for */
+    REFUSED_MADE(plan, PATTERN, "^S.nnz = 267, but S.mask keeps ", tamis_plan_create(device, &S, &options, &plan));
+    s.mask.left = 2; /* as many places */
+    s.mask.right = 4;
+    REFUSED_MADE(plan, PATTERN, "^S.offsets[1] = 3: expected the 5 of S.mask$",
+                 tamis_plan_create(device, &S, &options, &plan));
+    REFUSED_MADE(gradient, PATTERN, "^S.offsets[1] = 3: expected the 5 of S.mask$",
+                 tamis_gradient_create(device, &S, &options, &gradient));
     s.mask.left = -2;
     REFUSED_MADE(plan, ARGUMENT, "^mask.left = -2: ", tamis_plan_create(device, &S, &options, &plan));
 }

@@ -387,7 +387,7 @@ class Fused(Sampled):
     repeated: Any = staticmethod(lambda numbers, a, b, d, values: (1 + a + b, d + (a or b or values)))
 
     def known(self, pattern: Any, how: Any, operands: tuple) -> Any:
-        found = pattern._unlisted() if pattern._masked is not None and _needs_no_list(how, *operands[:4]) else None
+        found = pattern._unlisted() if pattern._masked is not None and pattern._columns is None and _needs_no_list(how, *operands[:4]) else None
         return pattern._current() if found is None else found
 
     def save(self, operands: tuple, results: tuple, numbers: Any) -> tuple[tuple, Any, int]:
@@ -396,13 +396,14 @@ class Fused(Sampled):
 
 
 UNLISTED = {"cuda"}  # the devices on which attention needs no list of a mask's columns
-_LONGEST = 256      # numbers of a row of 16 bits that tensor cores take
 
 
 def _needs_no_list(how: Any, values: Optional[Tensor], a: Tensor, b: Tensor, d: Tensor) -> bool:
     """Return True if the library may compute this fused call, and its gradient, without a list of a mask's columns; where it does not, it makes one for itself."""
-    return (values is None and a.dtype in HALF and a.device.type in UNLISTED and not how.transpose and 0 < a.shape[-1] <= _LONGEST and
-            0 < d.shape[-1] <= _LONGEST and (how.edge == SOFTMAX or is_softmax(how.edge)))
+    if values is not None or a.dtype not in HALF or a.device.type not in UNLISTED or how.transpose or not (how.edge == SOFTMAX or is_softmax(how.edge)):
+        return False
+    longest = 256 if a.is_cuda and _capability(a.device) == 9 else 128  # numbers of a row that tensor cores take
+    return 0 < a.shape[-1] <= longest and 0 < d.shape[-1] <= longest
 
 
 SDDMM, SPMM, FUSED = Sddmm(), Spmm(), Fused()

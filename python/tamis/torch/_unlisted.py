@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import itertools
+import threading
 import weakref
 from typing import Any, Optional
 
@@ -49,7 +50,7 @@ class Unlisted:
     """The mask of a pattern, which lists its columns on demand. `known`: the checked pattern without a list."""
 
     def __init__(self, mask: _mask.Mask):
-        self.offsets, self.version, self._mask = mask.offsets, mask.offsets._version, mask
+        self.offsets, self.version, self._mask, self.made_by = mask.offsets, mask.offsets._version, mask, mask.made_by
         self.known = Pattern._of(Sparse("S", mask.shape, mask.offsets.detach(), None, mask=mask), known=True)
         self._list: Optional[Tensor] = None
         self._list_version = 0
@@ -60,10 +61,20 @@ class Unlisted:
         if self.offsets._version != self.version:
             raise RuntimeError("the row offsets of a mask were changed in place before its columns were listed: make a new Pattern for other places")
         if self._list is None:
-            with apart():
-                self._list = self._mask.columns()
-            self._list_version = self._list._version
+            with _one_at_a_time:
+                if self._list is None:
+                    self._make_list()
         return self._list
+
+    def _make_list(self) -> None:
+        on_gpu = self.offsets.is_cuda
+        if on_gpu and torch.cuda.is_current_stream_capturing():
+            raise RuntimeError("the columns of a mask are first asked for within the capture of a CUDA graph: read pattern.columns before it")
+        with apart():
+            made = self._mask.columns()
+        if on_gpu:  # calls in other streams may read it next
+            torch.cuda.current_stream(self.offsets.device).synchronize()
+        self._list_version, self._list = made._version, made
 
     def listed_anew(self, columns: Optional[Tensor]) -> bool:
         """Return True if these columns are no longer the mask's."""
@@ -71,10 +82,11 @@ class Unlisted:
 
     def on(self, device: Any) -> _mask.Mask:
         """Return the same mask on another device."""
-        rows, cols, parts = self._mask.made_by
+        rows, cols, parts = self.made_by
         return _mask.described(Tensors(device), rows, cols, **{name: x.to(device) if isinstance(x, Tensor) else x for name, x in parts.items()})
 
 
+_one_at_a_time = threading.Lock()  # lists are made by threads
 _masks: Any = weakref.WeakValueDictionary()  # by their numbers
 _numbers = itertools.count()
 
