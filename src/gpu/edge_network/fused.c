@@ -86,8 +86,9 @@ static int64_t place_bytes(const tamis_edge_network_job *job) {
 static int64_t back_shared(const fused *f) {
     const tamis_edge_network_options *const o = &f->job->o;
     enum { ONES = 1024, GATES = 64 };
-    const int64_t rows = f->element * (o->hidden + o->edge_width + 2 * o->width); /* staged, and in tiles */
-    return f->up_bytes + ONES + GATES + 4 * (o->hidden + 2 * o->width) + f->warps * EDGES * rows;
+    const int64_t rows = f->element * (o->hidden + o->edge_width + o->width); /* in tiles, and staged */
+    const int64_t columns = o->normalise ? 64 * o->width : 0;
+    return f->up_bytes + ONES + GATES + 4 * (o->hidden + 2 * o->width) + f->warps * (EDGES * rows + columns);
 }
 
 static int64_t first_shared(const fused *f) {

@@ -18,9 +18,9 @@
 
 #include "network_rows_kernels.h"
 
-#define RESULTS      1
-#define NODES_STAGED 0 /* what is left is L1 cache */
-#define WALKERS      8 /* warps */
+#define RESULTS_STAGED 0
+#define NODES_STAGED   0
+#define WALKERS        8 /* warps */
 #include "network_walk_kernels.h"
 
 #include "network_gradients_kernels.h"
@@ -33,17 +33,28 @@
 #define ONES_AT      (TILES_AT + ALL_BYTES)
 #define GATES_AT     (ONES_AT + 1024)
 #define VECTORS_AT   (GATES_AT + 64)
-#define STAGES_AT    (VECTORS_AT + 4 * SHIFTS) /* the shift is not needed */
+#define COLUMNS_AT   (VECTORS_AT + 4 * SHIFTS)             /* the shift is not needed */
+#define COLUMNS      (NORMALISE * HAS_D_GAIN * 64 * WIDTH) /* bytes of a warp */
+#define STAGES_AT    (COLUMNS_AT + WALKERS * COLUMNS)
 
 /* Gates of a walking warpgroup: its tiles are full; they may be written again */
 #define FULL(gates, team)  ((gates) + 8 * (team))
 #define EMPTY(gates, team) ((gates) + 8 * (2 + (team)))
 
+/* The same number: what follows from it is computed where it is needed, not kept in registers. */
+FUNCTION int again(int x) {
+    asm volatile("" : "+r"(x));
+    return x;
+}
+
 /* A warp's 16 edges in the tiles of its warpgroup: for each 64 columns 16 rows of 128 bytes. The pieces of a row are in
-   an order that avoids conflicts of banks. */
-FUNCTION char *piece_at(char *own, int stripe, int which) {
-    const int lane = LOCAL_ID % WARP_LANES, place = (lane % 4 * 2 + stripe % 2) ^ lane / 4;
-    return own + lane / 4 * 128 + place * 16 + stripe / 2 * HALF + which * 1024;
+   an order that avoids conflicts of banks. own: the place of this thread's first piece in the group's memory */
+FUNCTION int first_piece(int tile) {
+    const int lane = LOCAL_ID % WARP_LANES;
+    return tile + lane / 4 * 128 + (lane % 4 * 2 ^ lane / 4) * 16;
+}
+FUNCTION char *piece_at(char *memory, int own, int stripe, int which) {
+    return memory + (own ^ stripe % 2 * 16) + stripe / 2 * HALF + which * 1024;
 }
 FUNCTION int column_at(int place) {
     return place / 64 * 64 + place / 8 % 2 * STRIPE + place % 64 / 16 * PIECE + place % 8;
@@ -54,13 +65,14 @@ FUNCTION bool is_there(const edge_walk *w, int which) {
 }
 
 /* Puts a piece of an edge into a tile, 0 past the end of the range. */
-FUNCTION void put_piece(char *own, const uint32 *x, int stripe, int which, bool there) {
-    *(uint4 *)piece_at(own, stripe, which) = there ? make_uint4(x[0], x[1], x[2], x[3]) : make_uint4(0, 0, 0, 0);
+FUNCTION void put_piece(char *memory, int own, const uint32 *x, int stripe, int which, bool there) {
+    *(uint4 *)piece_at(memory, own, stripe, which) =
+        there ? make_uint4(x[0], x[1], x[2], x[3]) : make_uint4(0, 0, 0, 0);
 }
 
 /* x = the activations of sums, which go into the tile as well; slopes to `da` */
-FUNCTION void activate_edges(uint32 (*x)[2][4], const float (*sums)[4], char *own, element *da, int32 da_stride,
-                             const place *entry, const edge_walk *w) {
+FUNCTION void activate_edges(uint32 (*x)[2][4], const float (*sums)[4], char *memory, int own, element *da,
+                             int32 da_stride, const place *entry, const edge_walk *w) {
     UNROLL
     for (int i = 0; i < 2; i++) {
         element *const to = da + (int64)entry[i] * da_stride + LOCAL_ID % 4 * PIECE;
@@ -73,20 +85,21 @@ FUNCTION void activate_edges(uint32 (*x)[2][4], const float (*sums)[4], char *ow
             for (int k = 0; k < PIECE; k++) piece[k] = activate_with_slope(SUM_OF(sums, s, i, k), slope + k);
             words_of(x[s][i], piece);
             words_of(words, slope);
-            if (HAS_DW) put_piece(own, x[s][i], s, i, there);
+            if (HAS_DW) put_piece(memory, own, x[s][i], s, i, there);
             if (there) *(uint4 *)(to + s * STRIPE) = make_uint4(words[0], words[1], words[2], words[3]);
         }
     }
 }
 
 /* Begins to copy dEdges of this thread's pieces to where its pieces of dY will be. */
-FUNCTION void stage_gradients(char *own, const element *d_edges, const place *entry, int32 stride, const edge_walk *w) {
+FUNCTION void stage_gradients(char *memory, int own, const element *d_edges, const place *entry, int32 stride,
+                              const edge_walk *w) {
     UNROLL
     for (int i = 0; i < 2; i++) {
         const element *const from = d_edges + (int64)entry[i] * stride + LOCAL_ID % 4 * PIECE;
         UNROLL
         for (int s = 0; s < STRIPES(WIDTH); s++)
-            copy_16_or_less(shared_address(piece_at(own, s, i)), from + s * STRIPE, is_there(w, i) ? 16 : 0);
+            copy_16_or_less(shared_address(piece_at(memory, own, s, i)), from + s * STRIPE, is_there(w, i) ? 16 : 0);
     }
 }
 
@@ -113,18 +126,43 @@ FUNCTION void multiply_down(float (*sums)[4], const uint32 (*x)[2][4], const uin
     PRODUCTS_PIN(sums[0], HIDDEN / 2);
 }
 
+/* Sums of columns: a thread adds its pieces of edges to numbers of its own, so that no warp waits. */
+FUNCTION void add_own(char *memory, int own, const float (*sums)[4], int which) {
+    UNROLL
+    for (int k = 0; k < WIDTH / 16; k++) {
+        float4 *const to = (float4 *)(memory + own + k * 512);
+        float4 x = *to;
+        x.x += SUM_OF(sums, k / 2, which, k % 2 * 4), x.y += SUM_OF(sums, k / 2, which, k % 2 * 4 + 1);
+        x.z += SUM_OF(sums, k / 2, which, k % 2 * 4 + 2), x.w += SUM_OF(sums, k / 2, which, k % 2 * 4 + 3);
+        *to = x;
+    }
+}
+
+/* Adds up what the threads of a warp have: a lane has columns 4 lane .. 4 lane + 3. */
+FUNCTION void store_columns(real *to, const char *columns) {
+    const int lane = LOCAL_ID % WARP_LANES, piece = lane / 2 % 4 * 16 + (lane / 8 * 2 + lane % 2) * 512;
+    float4 sum = make_float4(0, 0, 0, 0);
+    if (4 * lane >= WIDTH) return;
+    UNROLL
+    for (int g = 0; g < 8; g++) {
+        const float4 x = *(const float4 *)(columns + piece + g * 64);
+        sum.x += x.x, sum.y += x.y, sum.z += x.z, sum.w += x.w;
+    }
+    *(float4 *)(to + 4 * lane) = sum;
+}
+
 FUNCTION void walk_all(edge_walk walk, const edge_inputs *from, place edges_a_warp, char *memory, uint32 gates,
                        real epsilon, GRADIENT_PARAMETERS, OUT(element, da), int32 da_stride, OUT(place, row_of),
                        OUT(real, parts)) {
     const int team = LOCAL_ID / 128, warp = LOCAL_ID / WARP_LANES;
     const uint4 *const weights = (const uint4 *)memory;
     const float *const vectors = (const float *)(memory + VECTORS_AT);
-    char *const own_h = memory + TILES_AT + team * (ALL_BYTES / 2) + warp % 4 * OWN(HIDDEN);
-    char *const own_dy = own_h + 4 * OWN(HIDDEN) + warp % 4 * (OWN(WIDTH) - OWN(HIDDEN));
-    float d_gain[4 * SUM_ROUNDS], d_shift[4 * SUM_ROUNDS];
+    const int h = first_piece(TILES_AT + team * (ALL_BYTES / 2) + warp % 4 * OWN(HIDDEN));
+    const int dy = h + 4 * OWN(HIDDEN) + warp % 4 * (OWN(WIDTH) - OWN(HIDDEN));
+    const int columns = COLUMNS_AT + warp * COLUMNS + LOCAL_ID % WARP_LANES * 16;
     uint32 passed = 1;
     UNROLL
-    for (int i = 0; i < 4 * SUM_ROUNDS; i++) d_gain[i] = d_shift[i] = 0;
+    for (int k = 0; k < COLUMNS / 512; k++) *(float4 *)(memory + columns + k * 512) = make_float4(0, 0, 0, 0);
     ONE_BY_ONE
     for (place done = 0; done < edges_a_warp; done += EDGES, passed ^= 1) {
         float sums[TILES(LARGEST)][4];
@@ -135,7 +173,7 @@ FUNCTION void walk_all(edge_walk walk, const edge_inputs *from, place edges_a_wa
         first_layer(sums, &walk, from, weights, vectors);
         both_of(entry, walk.own.entry);
         if (HAS_DW) gate_wait(EMPTY(gates, team), passed);
-        if (HAS_D_EDGES) stage_gradients(own_dy, d_edges, entry, d_edges_stride, &walk);
+        if (HAS_D_EDGES) stage_gradients(memory, again(dy), d_edges, entry, d_edges_stride, &walk);
         copies_commit();
         warp_barrier();
         if (walk.more)
@@ -144,26 +182,32 @@ FUNCTION void walk_all(edge_walk walk, const edge_inputs *from, place edges_a_wa
             copies_commit();
         if (LOCAL_ID % WARP_LANES < EDGES && walk.at + LOCAL_ID % WARP_LANES < walk.range.end)
             row_of[walk.own.entry] = walk.own.row;
-        activate_edges(x, sums, own_h, da, da_stride, entry, &walk);
+        activate_edges(x, sums, memory, again(h), da, da_stride, entry, &walk);
         load_out(&d, &walk, 0, from->offsets, d_out, d_out_stride);
         next_layer(sums, x, weights + LAST_WEIGHTS, vectors, 1);
         COPIES_WAIT(1);
         UNROLL
         for (int i = 0; i < 2; i++) {
+            const int own = again(dy);
+            float dz[TILES(WIDTH)][4];
             UNROLL
             for (int s = 0; s < STRIPES(WIDTH) && HAS_D_EDGES; s++)
-                load_words_16(d.edges[s][i], piece_at(own_dy, s, i));
-            float dz[TILES(WIDTH)][4];
+                load_words_16(d.edges[s][i], piece_at(memory, own, s, i));
             take_gradients(NORMALISE ? dz : sums, &d, i);
             if (i == 0) load_out(&d, &walk, 1, from->offsets, d_out, d_out_stride);
-            if (NORMALISE) normalise_back(sums, i, dz, &walk, vectors, epsilon, results_stage(&walk), d_gain, d_shift);
-        }
-        words_of_sums(x, sums, WIDTH);
-        if (HAS_DW) {
-            warp_barrier();
+            if (COLUMNS && walk.some) add_own(memory, again(columns), dz, i);
+            if (NORMALISE) normalise_back(sums, i, dz, vectors, epsilon);
+            if (COLUMNS && walk.some) add_own(memory, again(columns) + COLUMNS / 2, dz, i);
             UNROLL
-            for (int s = 0; s < STRIPES(WIDTH); s++) UNROLL
-            for (int i = 0; i < 2; i++) put_piece(own_dy, x[s][i], s, i, is_there(&walk, i));
+            for (int s = 0; s < STRIPES(WIDTH); s++) {
+                real piece[PIECE];
+                UNROLL
+                for (int k = 0; k < PIECE; k++) piece[k] = SUM_OF(sums, s, i, k);
+                words_of(x[s][i], piece);
+                if (HAS_DW) put_piece(memory, own, x[s][i], s, i, is_there(&walk, i));
+            }
+        }
+        if (HAS_DW) {
             proxies_meet();
             warp_barrier();
             if (LOCAL_ID % WARP_LANES == 0) gate_arrive(FULL(gates, team));
@@ -172,7 +216,11 @@ FUNCTION void walk_all(edge_walk walk, const edge_inputs *from, place edges_a_wa
         multiply_down(sums, x, weights + LAST_WEIGHTS);
         pass_activation(x, sums, slope, da, entry, da_stride, &walk);
     }
-    if (HAS_D_GAIN && NORMALISE) store_columns(parts, d_gain, d_shift, 0);
+    if (!COLUMNS) return;
+    warp_barrier();
+    char *const own_columns = memory + COLUMNS_AT + warp * COLUMNS;
+    store_columns(parts + (int64)warp_number() * 2 * WIDTH, own_columns + COLUMNS / 2);
+    store_columns(parts + (int64)warp_number() * 2 * WIDTH + WIDTH, own_columns);
 }
 
 /* Sums of dY^T h and of dY's columns, of all edges of the group: parts as network_weights.cu has them. */

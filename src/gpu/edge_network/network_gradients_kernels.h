@@ -57,20 +57,9 @@ FUNCTION void take_gradients(float (*sums)[4], const edge_gradients *d, int whic
     }
 }
 
-/* Adds eight edges to sums of columns: a lane has columns 4 lane .. 4 lane + 3 of each 128. */
-FUNCTION void add_columns(float *to, float *stage, const float (*sums)[4], int which, bool some) {
-    warp_barrier();
-    stage_results(stage, sums, which);
-    warp_barrier();
-    if (!some) return; /* what there is comes from no edge */
-    UNROLL
-    for (int k = 0; k < 8; k++) add_staged(to, stage, k);
-}
-
-/* Turns the results y of an edge, in sums, and the gradient dz into the gradient by y; adds to the gradients of gain
-   and shift. With r = 1 / deviation and g = dz gain: dy = r (g - mean(g) - r^2 y mean(g y)). */
-FUNCTION void normalise_back(float (*sums)[4], int which, float (*dz)[4], const edge_walk *w, const float *vectors,
-                             float epsilon, float *stage, float *d_gain, float *d_shift) {
+/* Turns the results y of an edge, in sums, and the gradient dz, which is that of the shift, into the gradient by y and
+   into that of the gain. With r = 1 / deviation and g = dz gain: dy = r (g - mean(g) - r^2 y mean(g y)). */
+FUNCTION void normalise_back(float (*sums)[4], int which, float (*dz)[4], const float *vectors, float epsilon) {
     const float factor = centre(sums, which, epsilon);
     float mean = 0, along = 0;
     UNROLL
@@ -86,7 +75,6 @@ FUNCTION void normalise_back(float (*sums)[4], int which, float (*dz)[4], const 
     }
     mean = factor * quad_sum(mean) / WIDTH;
     along = factor * factor * factor * quad_sum(along) / WIDTH;
-    if (HAS_D_GAIN) add_columns(d_shift, stage, dz, which, w->some);
     UNROLL
     for (int s = 0; s < STRIPES(WIDTH); s++) {
         float gain[PIECE];
@@ -98,15 +86,6 @@ FUNCTION void normalise_back(float (*sums)[4], int which, float (*dz)[4], const 
             SUM_OF(sums, s, which, k) = z * gain[k] - (along * y + mean);
         }
     }
-    if (HAS_D_GAIN) add_columns(d_gain, stage, dz, which, w->some);
-}
-
-/* Turns the results y of an edge, in sums, into the gradient by them. */
-FUNCTION void results_back(float (*sums)[4], const edge_gradients *d, int which, const edge_walk *w,
-                           const float *vectors, float epsilon, float *stage, float *d_gain, float *d_shift) {
-    float dz[TILES(WIDTH)][4];
-    take_gradients(NORMALISE ? dz : sums, d, which);
-    if (NORMALISE) normalise_back(sums, which, dz, w, vectors, epsilon, stage, d_gain, d_shift);
 }
 
 /* The activations of sums as inputs of the next layer, and their slopes */
@@ -119,17 +98,6 @@ FUNCTION void activate_with_slopes(uint32 (*x)[2][4], uint32 (*slopes)[2][4], co
         for (int k = 0; k < PIECE; k++) piece[k] = activate_with_slope(SUM_OF(sums, s, i, k), slope + k);
         words_of(x[s][i], piece);
         words_of(slopes[s][i], slope);
-    }
-}
-
-/* Puts a warp's sums for gain and shift into its part, 2 WIDTH numbers; with `add` they are added to. */
-FUNCTION void store_columns(real *parts, const float *d_gain, const float *d_shift, int32 add) {
-    UNROLL
-    for (int i = 0; i < 4 * SUM_ROUNDS; i++) {
-        if (!has_columns(i / 4)) continue;
-        real *const to = parts + (int64)warp_number() * 2 * WIDTH + i / 4 * 128 + 4 * (LOCAL_ID % WARP_LANES) + i % 4;
-        to[0] = d_gain[i] + (add ? to[0] : 0);
-        to[WIDTH] = d_shift[i] + (add ? to[WIDTH] : 0);
     }
 }
 

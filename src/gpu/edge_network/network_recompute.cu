@@ -23,6 +23,26 @@
 
 #include "network_gradients_kernels.h"
 
+/* Adds eight edges to sums of columns: a lane has columns 4 lane .. 4 lane + 3 of each 128. */
+FUNCTION void add_columns(float *to, float *stage, const float (*sums)[4], int which) {
+    warp_barrier();
+    stage_results(stage, sums, which);
+    warp_barrier();
+    UNROLL
+    for (int k = 0; k < 8; k++) add_staged(to, stage, k);
+}
+
+/* Puts a warp's sums for gain and shift into its part, 2 WIDTH numbers; with `add` they are added to. */
+FUNCTION void store_columns(real *parts, const float *d_gain, const float *d_shift, int32 add) {
+    UNROLL
+    for (int i = 0; i < 4 * SUM_ROUNDS; i++) {
+        if (!has_columns(i / 4)) continue;
+        real *const to = parts + (int64)warp_number() * 2 * WIDTH + i / 4 * 128 + 4 * (LOCAL_ID % WARP_LANES) + i % 4;
+        to[0] = d_gain[i] + (add ? to[0] : 0);
+        to[WIDTH] = d_shift[i] + (add ? to[WIDTH] : 0);
+    }
+}
+
 /* h: LAYERS matrices of the slab, one after the other; slopes: of the first layer, by entry; slopes_2: of the second
    one, of the slab. parts: 2 WIDTH numbers of each warp, gain's and shift's; with `add` they are added to. */
 KERNEL network_recompute(int64 all_rows, int64 first_edge, int64 all_edges, int64 share, INPUT_PARAMETERS,
@@ -66,8 +86,13 @@ KERNEL network_recompute(int64 all_rows, int64 first_edge, int64 all_edges, int6
         uint32 words[STRIPES(WIDTH)][2][4];
         if (ELEMENT == 32) load_gradients(&d, &walk, entry, offsets, GRADIENTS_GIVEN);
         UNROLL
-        for (int i = 0; i < 2; i++)
-            results_back(sums, &d, i, &walk, own_vectors, epsilon, results_stage(&walk), d_gain, d_shift);
+        for (int i = 0; i < 2; i++) {
+            float dz[TILES(WIDTH)][4], *const own_stage = results_stage(&walk);
+            take_gradients(NORMALISE ? dz : sums, &d, i);
+            if (HAS_D_GAIN && NORMALISE) add_columns(d_shift, own_stage, dz, i);
+            if (NORMALISE) normalise_back(sums, i, dz, own_vectors, epsilon);
+            if (HAS_D_GAIN && NORMALISE) add_columns(d_gain, own_stage, dz, i);
+        }
         words_of_sums(words, sums, WIDTH);
         store_words(dy, words, at, WIDTH, &walk, WIDTH, 1);
         if (STAGED && walk.more) {
