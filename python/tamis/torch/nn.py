@@ -210,33 +210,6 @@ class SparseAttention(nn.Module):
         return self.out(attention(q, k, v, pattern, bias=bias).transpose(-2, -3).reshape(*lead, positions, features))
 
 
-class _Linear(torch.autograd.Function):
-    """A linear function of many rows of 16-bit numbers. Its bias has a product with ones as gradient, which is faster than a sum over rows."""
-    generate_vmap_rule = True
-
-    @staticmethod
-    def forward(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-        return nn.functional.linear(x, weight, bias)
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple, output: Tensor) -> None:
-        ctx.save_for_backward(*inputs[:2])
-
-    @staticmethod
-    def backward(ctx: Any, change: Tensor) -> tuple:
-        x, weight = ctx.saved_tensors
-        return change @ weight, change.mT @ x, (change.new_ones(1, len(change)) @ change)[0]
-
-
-def _linear(x: Tensor, weight: Tensor, bias: Optional[Tensor]) -> Tensor:
-    if bias is not None and x.dim() == 2:
-        x, weight, bias = _direct.cast(x, weight, bias)
-        if x.is_cuda and x.element_size() == 2:
-            found: Tensor = _Linear.apply(x, weight, bias)
-            return found
-    return nn.functional.linear(x, weight, bias)
-
-
 class EdgeNetwork(nn.Module):
     """The network on edges of MeshGraphNet, GraphCast and others: e' = e + LayerNorm(W2 f(W1 [e, x_i, x_j] + b1) + b2), and the sums of e' by node.
 
@@ -276,11 +249,10 @@ class EdgeNetwork(nn.Module):
         of_edges, to, of = first.weight.split(self.widths, 1)
         second = others[0] if len(others) > 1 else None
         if source is target:  # one product: the nodes are read once
-            bias = None if first.bias is None else torch.cat((first.bias, torch.zeros_like(first.bias)))
-            p, q = _linear(source, torch.cat((to, of)), bias).chunk(2, -1)
+            p, q = nn.functional.linear(source, torch.cat((to, of))).chunk(2, -1)
         else:
-            p, q = nn.functional.linear(target, to, first.bias), source @ of.mT
-        return edge_network(pattern, e if self.widths[0] else None, p, q, w1=of_edges if self.widths[0] else None,
+            p, q = target @ to.mT, source @ of.mT
+        return edge_network(pattern, e if self.widths[0] else None, p, q, w1=of_edges if self.widths[0] else None, b1=first.bias,
                             w2=None if second is None else second.weight, b2=None if second is None else second.bias, w3=last.weight, b3=last.bias,
                             gain=None if norm is None else norm.weight, shift=None if norm is None else norm.bias, activation=self.activation,
                             norm=norm is not None, epsilon=1e-5 if norm is None else norm.eps, residual=self.residual, reduce=self.aggregate,

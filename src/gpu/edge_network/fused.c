@@ -77,11 +77,6 @@ static int64_t weight_parts_bytes(const fused *f) {
     return 4 * tamis_gpu_max(f->shares[FIRST], f->shares[LAST]) * widest * (inputs + 1);
 }
 
-/* Bytes of the number of a row in the kernels. */
-static int64_t place_bytes(const tamis_edge_network_job *job) {
-    return job->order.column_type == TAMIS_I64 || job->order.offset_type == TAMIS_I64 ? 8 : 4;
-}
-
 /* Shared memory of a group of network_back.cu, beside what the way up takes; and of network_first_layer.cu. */
 static int64_t back_shared(const fused *f) {
     const tamis_edge_network_options *const o = &f->job->o;
@@ -130,7 +125,7 @@ static void place_buffers(fused *f) {
                                     [RESULTS] = slab * o->width * f->element,
                                     [GAIN_PARTS] = back ? 8 * warps * o->width : 0,
                                     [WEIGHT_PARTS] = back ? weight_parts_bytes(f) * (o->hidden_layers + 1) : 0,
-                                    [ROWS] = tiles ? f->job->order.nnz * place_bytes(f->job) : 0};
+                                    [ROWS] = tiles ? f->job->order.nnz * f->v.place / 8 : 0};
     f->bytes = 0;
     for (int i = 0; i < BUFFERS; i++) {
         f->at[i] = f->bytes;
@@ -148,8 +143,8 @@ static bool plan(fused *f, const tamis_edge_network_job *job, way wanted) {
     *f = (fused){.job = job, .device = device, .element = (int64_t)tamis_type_size(o->type)};
     const int64_t stripe = STRIPE_BYTES / f->element, widths[] = {o->edge_width, o->hidden, o->width};
     if (chip.form == TAMIS_TENSOR_NONE || (!half && o->type != TAMIS_F32) || job->order.nnz == 0) return false;
-    const bool narrow = job->order.column_type != TAMIS_I64 && job->order.offset_type != TAMIS_I64;
-    if (narrow && (job->order.rows >= INT32_MAX / 2 || job->order.nnz > INT32_MAX - RANGES)) return false;
+    const int64_t nodes = tamis_gpu_max(job->order.rows, job->order.cols);
+    const bool narrow = nodes < INT32_MAX / 2 && job->order.nnz <= INT32_MAX - RANGES;
     if (tamis_edge_network_is_extreme(o) || (job->back && o->edge_width == 0)) return false;
     bool together = half && chip.form == TAMIS_TENSOR_WGMMA;
     for (int i = 0; i < 3; i++) {
@@ -173,6 +168,7 @@ static bool plan(fused *f, const tamis_edge_network_job *job, way wanted) {
     f->v = (tamis_network_variant){.element = tamis_gpu_element(o->type),
                                    .index = tamis_gpu_index_bits(job->order.column_type),
                                    .offset = tamis_gpu_index_bits(job->order.offset_type),
+                                   .place = narrow ? 32 : 64,
                                    .group = (int32_t)(f->warps * WARP),
                                    .groups = 1,
                                    .mma = !together,
@@ -269,6 +265,7 @@ static tamis_network_variant small_of(const fused *f) {
     return (tamis_network_variant){.element = f->v.element,
                                    .index = f->v.index,
                                    .offset = f->v.offset,
+                                   .place = f->v.place,
                                    .group = WEIGHTS_GROUP,
                                    .groups = 1,
                                    .mma = 1,

@@ -62,6 +62,13 @@ FUNCTION void load_out(own_gradients *d, place first, place edges, const place *
     }
 }
 
+FUNCTION void add_words(float *to, const uint32 *x, float factor) {
+    float piece[PIECE];
+    reals_of(piece, x);
+    UNROLL
+    for (int i = 0; i < PIECE; i++) to[i] += factor * piece[i];
+}
+
 /* Stores the gradients of edges `first` and first + 8, row and row + 8 of the tile: sums and what the residual gives */
 FUNCTION void store_edges(element *de, int32 de_stride, const float (*sums)[4], const own_gradients *d,
                           const char *gradients, int row, place first, place edges) {

@@ -47,13 +47,14 @@ FUNCTION void load_gradients(edge_gradients *d, const edge_walk *w, const place 
 FUNCTION void take_gradients(float (*sums)[4], const edge_gradients *d, int which) {
     UNROLL
     for (int s = 0; s < STRIPES(WIDTH); s++) {
-        float x[PIECE];
+        float out[PIECE], edges[PIECE];
+        if (HAS_D_OUT) reals_of(out, d->out[s][which]);
+        if (HAS_D_EDGES) reals_of(edges, d->edges[s][which]);
         UNROLL
-        for (int k = 0; k < PIECE; k++) x[k] = 0;
-        if (HAS_D_OUT) add_words(x, d->out[s][which], MEAN ? d->factor[which] : 1);
-        if (HAS_D_EDGES) add_words(x, d->edges[s][which], 1);
-        UNROLL
-        for (int k = 0; k < PIECE; k++) SUM_OF(sums, s, which, k) = x[k];
+        for (int k = 0; k < PIECE; k++) {
+            const float by_out = HAS_D_OUT ? (MEAN ? d->factor[which] * out[k] : out[k]) : 0;
+            SUM_OF(sums, s, which, k) = HAS_D_EDGES ? (HAS_D_OUT ? edges[k] + by_out : edges[k]) : by_out;
+        }
     }
 }
 

@@ -64,20 +64,15 @@ FUNCTION void load_words_16(uint32 *to, const void *from) {
     to[0] = x.x, to[1] = x.y, to[2] = x.z, to[3] = x.w;
 }
 
-/* to += factor times a piece */
-FUNCTION void add_words(float *to, const uint32 *x, float factor) {
-#if ELEMENT == 32
-    UNROLL
-    for (int i = 0; i < 4; i++) to[i] += factor * float_of_bits(x[i]);
-#else
+FUNCTION void reals_of(float *to, const uint32 *x) {
     UNROLL
     for (int i = 0; i < 4; i++) {
-        float both[2];
-        unpack_pair(both, x[i]);
-        to[2 * i] += factor * both[0];
-        to[2 * i + 1] += factor * both[1];
-    }
+#if ELEMENT == 32
+        to[i] = float_of_bits(x[i]);
+#else
+        unpack_pair(to + 2 * i, x[i]);
 #endif
+    }
 }
 
 /* ------------------------------------------------------------------------------------------ products */
@@ -177,12 +172,11 @@ FUNCTION void add_stripe(float (*sums)[4], const uint32 (*x)[4], int stripe, int
 #else
     if (!mixes) {
         UNROLL
-        for (int which = 0; which < 2; which++) UNROLL
-        for (int i = 0; i < 4; i++) {
-            float both[2];
-            unpack_pair(both, x[which][i]);
-            SUM_OF(sums, stripe, which, 2 * i) += both[0];
-            SUM_OF(sums, stripe, which, 2 * i + 1) += both[1];
+        for (int which = 0; which < 2; which++) {
+            float piece[PIECE];
+            reals_of(piece, x[which]);
+            UNROLL
+            for (int i = 0; i < PIECE; i++) SUM_OF(sums, stripe, which, i) += piece[i];
         }
         return;
     }

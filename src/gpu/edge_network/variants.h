@@ -21,6 +21,7 @@ typedef enum tamis_network_kernel {
     NAME(ELEMENT, element)                                                                                             \
     NAME(INDEX, index)                                                                                                 \
     NAME(OFFSET, offset)                                                                                               \
+    NAME(PLACE, place)                                                                                                 \
     NAME(GROUP, group)                                                                                                 \
     NAME(GROUPS, groups)                                                                                               \
     NAME(MMA, mma)                                                                                                     \
