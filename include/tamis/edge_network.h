@@ -72,9 +72,9 @@ typedef struct tamis_edge_network_matrices {
 } tamis_edge_network_matrices;
 
 /* Returns the bytes of workspace of a forward or backward call: in a backward call nnz x hidden elements of the type
-   (with options.share_dE none where a GPU can do without), and otherwise buffers whose size does not grow with the
-   graph. It is an upper bound over the matrices and gradients that calls may leave out. On the CPU it depends on the
-   sizes, not on the number of threads. */
+   (with options.share_dE none where a GPU can do without), on a GPU a number for each entry, and otherwise buffers
+   whose size does not grow with the graph. It is an upper bound over the matrices and gradients that calls may leave
+   out. On the CPU it depends on the sizes, not on the number of threads. */
 TAMIS_API tamis_status tamis_edge_network_workspace_size(const tamis_graph *graph,
                                                          const tamis_edge_network_options *options, bool backward,
                                                          size_t *bytes);
