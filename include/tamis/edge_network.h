@@ -52,6 +52,7 @@ typedef struct tamis_edge_network_options {
     bool normalise;
     bool residual;        /* needs edge_width = width */
     bool reduce_update;   /* reduces z, without the residual */
+    bool share_dE;        /* backward: the gradient by a_t may be kept in dE until dE is made */
     uint64_t reserved[6]; /* zero */
 } tamis_edge_network_options;
 
@@ -70,9 +71,10 @@ typedef struct tamis_edge_network_matrices {
     uint64_t reserved[4];     /* zero */
 } tamis_edge_network_matrices;
 
-/* Returns the bytes of workspace of a forward or backward call: in a backward call nnz x hidden elements of the type,
-   and otherwise buffers whose size does not grow with the graph. It is an upper bound over the matrices and gradients
-   that calls may leave out. On the CPU it depends on the sizes, not on the number of threads. */
+/* Returns the bytes of workspace of a forward or backward call: in a backward call nnz x hidden elements of the type
+   (with options.share_dE none where a GPU can do without), on a GPU a number for each entry, and otherwise buffers
+   whose size does not grow with the graph. It is an upper bound over the matrices and gradients that calls may leave
+   out. On the CPU it depends on the sizes, not on the number of threads. */
 TAMIS_API tamis_status tamis_edge_network_workspace_size(const tamis_graph *graph,
                                                          const tamis_edge_network_options *options, bool backward,
                                                          size_t *bytes);
@@ -99,7 +101,9 @@ TAMIS_API tamis_status tamis_edge_network(const tamis_graph *graph, const tamis_
  * both). It computes the hidden layers again. MAX and MIN need the `argument` of the forward call, if dOut is given.
  * Each gradient has the shape of its matrix; NULL: not wanted. A matrix that is NULL in `matrices` has no gradient.
  * The workspace holds the gradient by a_t in the type, and sums over rows and columns of it are the gradients of P and
- * Q. Gradients of weights are sums of fixed parts, added in order. Otherwise this is like tamis_edge_network.
+ * Q. With options.share_dE dE holds it where the workspace has no room: dE must then be wanted, and matrices of rows at
+ * addresses, and with strides, of multiples of 16 bytes. Gradients of weights are sums of fixed parts, added in order.
+ * Otherwise this is like tamis_edge_network.
  */
 TAMIS_API tamis_status tamis_edge_network_backward(const tamis_graph *graph, const tamis_edge_network_options *options,
                                                    const tamis_edge_network_matrices *matrices,

@@ -28,6 +28,10 @@ struct tamis_edge_network_functions {
     /* bytes of `workspace`; reads the options, `back` and the order */
     tamis_status (*workspace)(const tamis_edge_network_job *job, size_t *bytes);
     tamis_status (*run)(const tamis_edge_network_job *job);
+    /* what is left of a backward call when the sums of da have been made: da is not read afterwards. NULL: nothing */
+    tamis_status (*finish)(const tamis_edge_network_job *job);
+    /* true if da may be in de; reads what `workspace` does. NULL: never */
+    bool (*shares)(const tamis_edge_network_job *job);
 };
 
 /* True if the call reduces to extremes. */

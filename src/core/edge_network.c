@@ -167,8 +167,16 @@ static tamis_edge_network_job job_of(const call *c, bool back, void *stream) {
                                     .order = c->graph->rows};
 }
 
+/* True if a backward call keeps the gradient by a_t in dE. */
+static bool shares(const call *c) {
+    const tamis_edge_network_functions *const functions = c->graph->device->backend->edge_network;
+    const tamis_edge_network_job job = job_of(c, true, NULL);
+    return c->o.share_dE && functions->shares && functions->shares(&job);
+}
+
 /* Bytes of the gradient by a_t, with which a backward call's workspace begins: a multiple of 256. */
 static size_t bytes_of_da(const call *c) {
+    if (shares(c)) return 0;
     return (tamis_bytes(tamis_times(c->graph->rows.nnz, c->o.hidden), tamis_type_size(c->o.type)) + 255) / 256 * 256;
 }
 
@@ -296,6 +304,7 @@ tamis_status tamis_edge_network_backward(const tamis_graph *graph, const tamis_e
                                          const tamis_edge_network_matrices *matrices, const tamis_dense *dEdges,
                                          const tamis_dense *dOut, const void *argument,
                                          const tamis_edge_network_matrices *gradients, void *workspace, void *stream) {
+    const tamis_edge_network_functions *functions;
     call c = {.graph = graph};
     TRY(begin(&c, options, matrices, stream));
     TRY(tamis_message_check_backward(graph));
@@ -312,12 +321,19 @@ tamis_status tamis_edge_network_backward(const tamis_graph *graph, const tamis_e
     TRY(tamis_message_check_argument(argument, c.o.argument_type, extreme, dOut && graph->rows.rows > 0));
     TRY(check_workspace(&c, true, workspace));
     tamis_edge_network_job job = job_of(&c, true, stream);
+    functions = graph->device->backend->edge_network;
     set_inputs(&c, &job);
     set_gradients(&c, &job);
     job.argument = tamis_place_at(argument, 0);
     job.da = (tamis_matrix){.at = tamis_place_at(workspace, 0), .stride = c.o.hidden};
     job.workspace = tamis_place_at(workspace, bytes_of_da(&c));
-    TRY(graph->device->backend->edge_network->run(&job));
+    if (shares(&c)) {
+        if (!job.de.at.base)
+            return tamis_fail(TAMIS_ERROR_ARGUMENT, "gradients.E = NULL with options.share_dE: expected its memory");
+        job.da = job.de;
+    }
+    TRY(functions->run(&job));
     TRY(sum_da(&c, &graph->rows, &job.da, GRADIENTS + P, stream));
-    return sum_da(&c, &graph->columns, &job.da, GRADIENTS + Q, stream);
+    TRY(sum_da(&c, &graph->columns, &job.da, GRADIENTS + Q, stream));
+    return functions->finish ? functions->finish(&job) : TAMIS_OK;
 }

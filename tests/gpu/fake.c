@@ -172,6 +172,11 @@ static tamis_status fake_elapsed(tamis_gpu_device *device, void *start, void *en
 
 static void fake_release_event(tamis_gpu_device *device, void *event) {}
 
+/* The words stay zeros: nothing is copied. */
+static bool fake_describe_tiles(tamis_gpu_device *device, tamis_gpu_tiles *tiles) {
+    return ((fake_device *)device)->chip->architecture == 90;
+}
+
 /* Named cuda: algorithms that need CUDA ask for that name. */
 static const tamis_gpu_runtime fake_runtime = {.name = "cuda",
                                                .count = fake_count,
@@ -182,6 +187,7 @@ static const tamis_gpu_runtime fake_runtime = {.name = "cuda",
                                                .function = fake_function,
                                                .release_function = fake_release_function,
                                                .launch = fake_launch,
+                                               .describe_tiles = fake_describe_tiles,
                                                .allocate = fake_allocate,
                                                .release = fake_release,
                                                .host_memory = fake_host_memory,

@@ -479,6 +479,7 @@ static tamis_status networks(tamis_gpu_device *d, tamis_type type) {
               {64, 128, 64, 2, TAMIS_ACTIVATION_GELU, TAMIS_REDUCE_MEAN, true, true, true, true},
               {32, 96, 32, 1, TAMIS_ACTIVATION_RELU, TAMIS_REDUCE_MEAN, false, true, false, true},
               {128, 64, 128, 1, TAMIS_ACTIVATION_TANH, TAMIS_REDUCE_SUM, true, false, true, false},
+              {64, 128, 64, 1, TAMIS_ACTIVATION_GELU, TAMIS_REDUCE_MEAN, false, true, false, true},
               {37, 50, 37, 1, TAMIS_ACTIVATION_SILU, TAMIS_REDUCE_MAX, true, true, false, false}};
     const tamis_place zeros = {(void *)(uintptr_t)instance_zeros(), 0};
     for (size_t i = 0; i < 2 * sizeof of / sizeof *of; i++) {
@@ -515,6 +516,7 @@ static tamis_status networks(tamis_gpu_device *d, tamis_type type) {
         else
             job.edges = job.out = x;
         TRY(tamis_gpu_edge_network_functions.run(&job));
+        if (job.back) TRY(tamis_gpu_edge_network_functions.finish(&job));
     }
     return TAMIS_OK;
 }

@@ -69,6 +69,8 @@ static const struct allowed {
     {"edge_network.simt", 16, "saved around exp and 64-bit divisions"},
     {"network_forward.cu", 400,
      "what is known ahead of the loop, where twelve warps share the registers; around tanh, which is called"},
+    {"network_back.cu", 400,
+     "what is known ahead of the loop, beside the sums of products; around tanh, which is called"},
     {"network_recompute.cu", 400, "gradients that are loaded ahead of two products; around tanh, which is called"},
     {"network_descend.cu", 500, "vectors that are loaded ahead of the products, of two hidden layers and of fp32"},
     {"network_weights.cu", 64, "places of copies, which are known ahead of the loop"},
@@ -294,8 +296,11 @@ static void report_file(const char *name, int architecture) {
                    architecture, j->definitions, r->stack, r->spill_stores, r->spill_loads, r->registers);
         }
     }
-    const bool needs_wgmma = strcmp(name, "backward_wide.cu") == 0 || strcmp(name, "fused_large.cu") == 0;
-    const bool elsewhere = needs_wgmma && architecture != 90;
+    static const char *const of_wgmma[] = {"backward_wide.cu", "fused_large.cu", "network_back.cu",
+                                           "network_first_layer.cu"};
+    bool elsewhere = false;
+    for (int i = 0; i < 4; i++)
+        if (strcmp(name, of_wgmma[i]) == 0) elsewhere = architecture != 90;
     if (count == 0 && ((any_chip && known) || is_like_another(architecture) || elsewhere || !strstr(name, only)))
         return;
     if (count == 0) {

@@ -251,7 +251,11 @@ WIDE = [({"norm": True, "residual": True}, ("w2", "b2", "b1"), (128, 128, 128)),
         ({"norm": True, "residual": True, "update": True, "reduce": "mean"}, ("b2", "gain"), (64, 128, 64)),
         ({"activation": "gelu", "reduce": "mean"}, ("w2", "b2", "gain", "shift", "p"), (32, 96, 64)),
         ({"activation": "relu", "residual": True}, ("w2", "b2", "gain", "shift", "q", "b3"), (96, 32, 96)),
-        ({"activation": "tanh", "norm": True}, ("shift",), (64, 64, 128))]
+        ({"activation": "tanh", "norm": True}, ("shift",), (64, 64, 128)),
+        ({"norm": True, "residual": True, "update": True, "reduce": "mean"}, ("w2", "b2", "gain"), (64, 128, 64)),
+        ({"activation": "relu", "residual": True}, ("w2", "b2", "gain", "shift"), (128, 64, 128)),
+        ({"activation": "gelu", "norm": True, "reduce": "mean"}, ("w2", "b2", "shift", "p"), (128, 64, 64)),
+        ({"norm": True, "residual": True, "reduce": "mean"}, ("w2", "b2"), (64, 64, 64))]
 
 
 @pytest.mark.parametrize("dtype, tolerance", [(torch.float32, 2e-6), (torch.bfloat16, 1.6e-2), (torch.float16, 2e-3)])
@@ -283,6 +287,29 @@ def test_wide(number, shuffled, dtype, tolerance):
         assert (got.double() - want).norm() <= 4 * tolerance * want.norm(), name
     again = torch.autograd.grad(tt.edge_network(tt.Pattern.from_coo(row, column, (rows, cols)), **given, **settings), given.values(), seeds)
     assert all(torch.equal(x, y) for x, y in zip(found[0], again))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_gradients_do_not_depend_on_what_else_is_wanted(dtype):
+    generator = torch.Generator().manual_seed(0)
+    rows, nnz, width = 300, 2077, 128
+    row, column = (torch.randint(rows, (nnz,), generator=generator).to(DEVICE) for _ in range(2))
+    pattern = tt.Pattern.from_coo(row, column, (rows, rows))
+    shapes = {"e": (nnz, width), "p": (rows, width), "q": (rows, width), "w1": (width, width), "b1": (width,), "w3": (width, width), "gain": (width,)}
+    given = {name: (torch.randn(shape, generator=generator) / 8).to(DEVICE, dtype).requires_grad_() for name, shape in shapes.items()}
+    odd = torch.randn(nnz * width + 1, generator=generator).to(DEVICE, dtype)[1:].view(nnz, width)  # not at multiples of 16 bytes
+    seeds = torch.randn(nnz, width, generator=generator).to(DEVICE, dtype), torch.randn(rows, width, generator=generator).to(DEVICE, dtype)
+    results = tt.edge_network(pattern, **given, norm=True, residual=True)
+    for which in (0, 1), (0,), (1,):
+        of = [results[k] for k in which], [seeds[k] for k in which]
+        found = dict(zip(given, torch.autograd.grad(of[0], given.values(), of[1], retain_graph=True)))
+        for names in ("e",), ("p", "w3"), ("q", "b1"), ("w1", "gain"), ("w3",):
+            some = torch.autograd.grad(of[0], [given[name] for name in names], of[1], retain_graph=True)
+            assert all(torch.equal(x, found[name]) for name, x in zip(names, some))
+        other = torch.autograd.grad(of[0], [given["e"], given["q"]], [odd if k == 0 else seeds[k] for k in which], retain_graph=True)
+        want = torch.autograd.grad(of[0], [given["e"], given["q"]], [odd.clone() if k == 0 else seeds[k] for k in which], retain_graph=True)
+        for x, y in zip(other, want):
+            torch.testing.assert_close(x, y, rtol=.05, atol=.05)
 
 
 def test_vmap_of_the_backward_call():

@@ -35,12 +35,17 @@ def _matrices(names: dict[str, Optional[Tensor]]) -> Any:
     return c.tamis_edge_network_matrices, {field: name for field, (name, x) in zip(FIELDS, names.items()) if x is not None}
 
 
-def _options(operands: tuple, numbers: tuple, argument: Optional[Tensor]) -> Any:
+def _options(operands: tuple, numbers: tuple, argument: Optional[Tensor], share: bool = False) -> Any:
     e, w2, w3, (activation, reduce, norm, residual, update, tf32, epsilon, *_) = operands[0], operands[5], operands[7], numbers
     return c.tamis_edge_network_options(type=torch_view(w3, "w3").type, math=c.TAMIS_MATH_TF32 if tf32 else c.TAMIS_MATH_EXACT, activation=activation,
                                         reduce=max(reduce, 0), hidden_layers=1 if w2 is None else 2, edge_width=0 if e is None else e.shape[1],
                                         hidden=w3.shape[1], width=w3.shape[0], epsilon=epsilon or math.ulp(0), normalise=norm, residual=residual, reduce_update=update,
-                                        argument_type=c.TAMIS_I64 if argument is not None and argument.dtype == torch.int64 else c.TAMIS_I32)
+                                        share_dE=share, argument_type=c.TAMIS_I64 if argument is not None and argument.dtype == torch.int64 else c.TAMIS_I32)
+
+
+def _in_pieces(*matrices: Optional[Tensor]) -> bool:
+    """Tell if rows are at multiples of 16 bytes."""
+    return all(x is None or (x.data_ptr() % 16 == 0 and x.stride(0) * x.element_size() % 16 == 0) for x in matrices)
 
 
 def _workspace(graph: Any, options: Any, back: bool, like: Tensor) -> Tensor:
@@ -79,9 +84,11 @@ def _back_kernel(d_edges: Optional[Tensor], d_out: Optional[Tensor], index: Tens
     of, w3 = pattern_of(index, columns, *sizes), operands[7]
     graph, found = _graph(of, w3), [torch.empty(x.shape, dtype=x.dtype, device=x.device) if wants and x is not None else None for x, wants in zip(operands, wanted)]
     argument = argument if numbers[1] in EXTREME and d_out is not None else None
-    options, named = _options(operands, numbers, argument), dict(zip(OPERANDS, operands))
+    d_edges, d_out = (None if x is None else x.contiguous() for x in (d_edges, d_out))
+    share = found[0] is not None and w3.shape[1] <= operands[0].shape[1] and _in_pieces(*operands[:3], d_edges, d_out)
+    options, named = _options(operands, numbers, argument, share), dict(zip(OPERANDS, operands))
     made = dict(zip((f"d_{name}" for name in OPERANDS), found))
-    read = {**named, "d_edges": None if d_edges is None else d_edges.contiguous(), "d_out": None if d_out is None else d_out.contiguous(), "argument": argument}
+    read = {**named, "d_edges": d_edges, "d_out": d_out, "argument": argument}
     call_library("tamis_edge_network_backward", of, None, graph, options, read, {**{f"of {name}": x for name, x in made.items()}, "workspace": _workspace(graph, options, True, w3)},
                  (_matrices(named), "d_edges", "d_out", "*argument", _matrices({f"of {name}": x for name, x in made.items()}), "*workspace"), COUNT)
     return tuple(w3.new_empty((0,)) if x is None else x for x in found)
@@ -224,9 +231,9 @@ def edge_network(pattern: PatternLike, e: Optional[Tensor], p: Optional[Tensor] 
     is without the residual. A row without entries gives 0.
     e: (nnz, edge width), or None; p: (rows, hidden), q: (cols, hidden): x times the transposes of the parts of the first layer's weight that belong to
     nodes, so that each is computed once for a node. Weights are outputs x inputs, as torch.nn.Linear has them. activation: "relu", "silu", "gelu" or
-    "tanh". Hidden layers are not stored: the backward pass computes them again, and makes one array (nnz, hidden). Gradients to all tensors, the same
-    bits each time; second derivatives make arrays of all edges. In fp32 on a GPU it computes as torch.backends.cuda.matmul.allow_tf32 says. Errors as
-    in `sddmm`.
+    "tanh". Hidden layers are not stored: the backward pass computes them again, and makes one array (nnz, hidden), or none beside e's gradient on Hopper
+    with 16-bit numbers, one hidden layer and widths of 64 or 128. Gradients to all tensors, the same bits each time; second derivatives make arrays of
+    all edges. In fp32 on a GPU it computes as torch.backends.cuda.matmul.allow_tf32 says. Errors as in `sddmm`.
 
     >>> graph = Pattern.from_edge_index(torch.tensor([[0, 1, 2], [1, 1, 0]]), num_nodes=3)
     >>> e = torch.tensor([[1., 0.], [0., 1.], [1., 1.]])

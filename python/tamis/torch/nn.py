@@ -249,11 +249,10 @@ class EdgeNetwork(nn.Module):
         of_edges, to, of = first.weight.split(self.widths, 1)
         second = others[0] if len(others) > 1 else None
         if source is target:  # one product: the nodes are read once
-            bias = None if first.bias is None else torch.cat((first.bias, torch.zeros_like(first.bias)))
-            p, q = nn.functional.linear(source, torch.cat((to, of)), bias).chunk(2, -1)
+            p, q = nn.functional.linear(source, torch.cat((to, of))).chunk(2, -1)
         else:
-            p, q = nn.functional.linear(target, to, first.bias), source @ of.mT
-        return edge_network(pattern, e if self.widths[0] else None, p, q, w1=of_edges if self.widths[0] else None,
+            p, q = target @ to.mT, source @ of.mT
+        return edge_network(pattern, e if self.widths[0] else None, p, q, w1=of_edges if self.widths[0] else None, b1=first.bias,
                             w2=None if second is None else second.weight, b2=None if second is None else second.bias, w3=last.weight, b3=last.bias,
                             gain=None if norm is None else norm.weight, shift=None if norm is None else norm.bias, activation=self.activation,
                             norm=norm is not None, epsilon=1e-5 if norm is None else norm.eps, residual=self.residual, reduce=self.aggregate,

@@ -85,6 +85,9 @@ FUNCTION void products_commit(void) { asm volatile("wgmma.commit_group.sync.alig
 /* Keeps the compiler from moving accesses to d across this point. */
 #define PRODUCTS_PIN(d, count) _Pragma("unroll") for (int i_ = 0; i_ < (count); i_++) asm volatile("" : "+f"((d)[i_]))
 
+/* The same for factors in registers: the compiler then has them before the products begin. */
+#define FACTORS_PIN(a, count) _Pragma("unroll") for (int i_ = 0; i_ < (count); i_++) asm volatile("" : "+r"((a)[i_]))
+
 /* Operand lists of 16, 32 and 64 registers per thread. */
 #define NAMES_16 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15"
 #define NAMES_32                                                                                                       \
@@ -135,6 +138,27 @@ FUNCTION void multiply_64x64_across(float *d, uint64 a, uint64 b, int add) {
                  : "l"(a), "l"(b), "r"(add));
 }
 
+/* The same with a MN-major too (operand_across): d = a' b' for 16 rows of K of both, 64 columns of a. */
+FUNCTION void multiply_64x128_turned(float *d, uint64 a, uint64 b, int add) {
+    asm volatile("{.reg .pred add; setp.ne.b32 add, %66, 0;\n"
+                 "wgmma.mma_async.sync.aligned.m64n128k16.f32." FACTORS " {" NAMES_64 "}, %64, %65, add, 1, 1, 1, 1;}"
+                 : SUMS_32(d, 0), SUMS_32(d, 32)
+                 : "l"(a), "l"(b), "r"(add));
+}
+FUNCTION void multiply_64x64_turned(float *d, uint64 a, uint64 b, int add) {
+    asm volatile("{.reg .pred add; setp.ne.b32 add, %34, 0;\n"
+                 "wgmma.mma_async.sync.aligned.m64n64k16.f32." FACTORS " {" NAMES_32 "}, %32, %33, add, 1, 1, 1, 1;}"
+                 : SUMS_32(d, 0)
+                 : "l"(a), "l"(b), "r"(add));
+}
+
+/* Adds the sums of 64 columns of a over 16 rows of K, each eight times: b has ones (operand_of). */
+FUNCTION void add_columns_64(float *d, uint64 a, uint64 b) {
+    asm volatile("wgmma.mma_async.sync.aligned.m64n8k16.f32." FACTORS " {%0, %1, %2, %3}, %4, %5, 1, 1, 1, 1, 0;"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+                 : "l"(a), "l"(b));
+}
+
 /* The same with a in registers, and 64 or 128 columns of b: four words of two numbers, laid out as d is: words 2 j and
    2 j + 1 hold what is at i = 4 j and 4 j + 2. */
 FUNCTION void multiply_64x64_across_held(float *d, const uint32 *a, uint64 b, int add) {
@@ -149,6 +173,23 @@ FUNCTION void multiply_64x128_across_held(float *d, const uint32 *a, uint64 b, i
     asm volatile("{.reg .pred add; setp.ne.b32 add, %69, 0;\n"
                  "wgmma.mma_async.sync.aligned.m64n128k16.f32." FACTORS " {" NAMES_64
                  "}, {%64, %65, %66, %67}, %68, add, 1, 1, 1;}"
+                 : SUMS_32(d, 0), SUMS_32(d, 32)
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add));
+}
+
+/* The same with b K-major (operand_of). */
+FUNCTION void multiply_64x64_held(float *d, const uint32 *a, uint64 b, int add) {
+    asm volatile("{.reg .pred add; setp.ne.b32 add, %37, 0;\n"
+                 "wgmma.mma_async.sync.aligned.m64n64k16.f32." FACTORS " {" NAMES_32
+                 "}, {%32, %33, %34, %35}, %36, add, 1, 1, 0;}"
+                 : SUMS_32(d, 0)
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add));
+}
+
+FUNCTION void multiply_64x128_held(float *d, const uint32 *a, uint64 b, int add) {
+    asm volatile("{.reg .pred add; setp.ne.b32 add, %69, 0;\n"
+                 "wgmma.mma_async.sync.aligned.m64n128k16.f32." FACTORS " {" NAMES_64
+                 "}, {%64, %65, %66, %67}, %68, add, 1, 1, 0;}"
                  : SUMS_32(d, 0), SUMS_32(d, 32)
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add));
 }

@@ -6,7 +6,16 @@
 #include "gpu/edge_network/slabs.h"
 
 static tamis_status run(const tamis_edge_network_job *job) {
-    return tamis_gpu_network_fused_takes(job) ? tamis_gpu_network_fused(job) : tamis_gpu_network_slabs(job);
+    if (tamis_gpu_network_fused_takes(job)) return tamis_gpu_network_fused(job);
+    if (job->back && job->o.share_dE && tamis_gpu_network_fused_shares(job))
+        return tamis_fail(
+            TAMIS_ERROR_UNSUPPORTED,
+            "options.share_dE: a matrix is not at multiples of 16 bytes, or the driver cannot copy tiles");
+    return tamis_gpu_network_slabs(job);
+}
+
+static tamis_status finish(const tamis_edge_network_job *job) {
+    return tamis_gpu_network_fused_takes(job) ? tamis_gpu_network_fused_finish(job) : TAMIS_OK;
 }
 
 /* Addresses decide between the ways, and are not known here: enough for both. */
@@ -17,4 +26,5 @@ static tamis_status workspace(const tamis_edge_network_job *job, size_t *bytes) 
     return TAMIS_OK;
 }
 
-const tamis_edge_network_functions tamis_gpu_edge_network_functions = {.workspace = workspace, .run = run};
+const tamis_edge_network_functions tamis_gpu_edge_network_functions = {
+    .workspace = workspace, .run = run, .finish = finish, .shares = tamis_gpu_network_fused_shares};

@@ -10,20 +10,34 @@
 
 /* Edges of a slab of a backward call, whose scratch vectors the L2 cache holds in part; threads of a group that adds
    products of weights, and its tile; a stripe of an edge's vector; threads of small kernels. */
-enum { SLAB = 3 << 16, WEIGHTS_GROUP = 256, TILE = 128, STRIPE_BYTES = 64, WARP = 32, EDGES = 16, ALIGNMENT = 256 };
+enum {
+    SLAB = 3 << 16,
+    WEIGHTS_GROUP = 256,
+    TILES_GROUP = 384,
+    TILE = 128,
+    STRIPE_BYTES = 64,
+    WARP = 32,
+    EDGES = 16,
+    ALIGNMENT = 256
+};
 
 /* Matrices of weights, in the order of the way up; the way down takes them in reverse order, transposed. */
 enum { FIRST, SECOND, LAST, LAYERS_MOST };
 
 /* Parts of the workspace. */
-enum { UP, DOWN, VECTORS, PARTS, HIDDEN, SLOPES, RESULTS, GAIN_PARTS, WEIGHT_PARTS, BUFFERS };
+enum { UP, DOWN, VECTORS, PARTS, HIDDEN, SLOPES, RESULTS, GAIN_PARTS, WEIGHT_PARTS, ROWS, BUFFERS };
+
+/* How a backward call goes: by slabs of edges (network_recompute.cu, network_descend.cu, network_weights.cu), or all
+   edges at once by bulk copies and wgmma (network_back.cu, network_first_layer.cu). */
+typedef enum way { BY_SLABS, BY_TILES } way;
 
 typedef struct fused {
     const tamis_edge_network_job *job;
     tamis_gpu_device *device;
     int64_t element, groups, warps; /* bytes of an element; of a launch; of a group */
     int64_t up_bytes, up_shared; /* packed weights, of the way down as well; shared memory of a group on the way up */
-    int64_t slab, shares;
+    int64_t slab, shares[LAYERS_MOST]; /* shares: parts of the gradient of each layer's weights */
+    way way;
     int64_t at[BUFFERS], bytes;
     tamis_network_variant v;
 } fused;
@@ -60,14 +74,48 @@ static int64_t up_shared(const fused *f, bool staged) {
 static int64_t weight_parts_bytes(const fused *f) {
     const tamis_edge_network_options *const o = &f->job->o;
     const int64_t widest = tamis_gpu_max(o->width, o->hidden), inputs = tamis_gpu_max(o->edge_width, o->hidden);
-    return 4 * f->shares * widest * (inputs + 1);
+    return 4 * tamis_gpu_max(f->shares[FIRST], f->shares[LAST]) * widest * (inputs + 1);
+}
+
+/* Shared memory of a group of network_back.cu, beside what the way up takes; and of network_first_layer.cu. */
+static int64_t back_shared(const fused *f) {
+    const tamis_edge_network_options *const o = &f->job->o;
+    enum { ONES = 1024, GATES = 64 };
+    const int64_t rows = f->element * (o->hidden + o->edge_width + o->width); /* in tiles, and staged */
+    const int64_t columns = o->normalise ? 64 * o->width : 0;
+    return f->up_bytes + ONES + GATES + 4 * (o->hidden + 2 * o->width) + f->warps * (EDGES * rows + columns);
+}
+
+static int64_t first_shared(const fused *f) {
+    const tamis_edge_network_options *const o = &f->job->o;
+    enum { ONES = 1024, GATES = 64, STAGES = 2 };
+    const int64_t row = f->element * (o->hidden + (o->residual ? 2 : 1) * o->edge_width);
+    return f->element * o->hidden * o->edge_width + STAGES * TILE * row + ONES + GATES;
+}
+
+/* Plans a backward call by tiles; false if its kernels do not take it. */
+static bool plan_tiles(fused *f, int64_t room) {
+    const tamis_message_order *const order = &f->job->order;
+    const tamis_edge_network_options *const o = &f->job->o;
+    if (!f->v.together || !f->v.staged || o->hidden_layers != 1 || order->nnz > INT32_MAX - TILE) return false;
+    const tamis_gpu_runtime *const runtime = f->device->runtime;
+    if (!runtime->describe_tiles || !runtime->describe_tiles(f->device, NULL) || back_shared(f) > room ||
+        first_shared(f) > room)
+        return false;
+    f->way = BY_TILES;
+    f->v.group = TILES_GROUP;
+    f->shares[LAST] = f->groups;
+    f->shares[FIRST] = tamis_gpu_min(f->device->limits.multiprocessors, (order->nnz + TILE - 1) / TILE);
+    if (o->hidden < TILE) f->shares[FIRST] *= 2; /* each warpgroup has one */
+    return true;
 }
 
 /* Places the parts of the workspace. */
 static void place_buffers(fused *f) {
     const tamis_edge_network_options *const o = &f->job->o;
     const bool back = f->job->back;
-    const int64_t slab = back ? f->slab : 0, warps = f->groups * f->warps;
+    const bool tiles = f->way == BY_TILES;
+    const int64_t slab = back && !tiles ? f->slab : 0, warps = f->groups * f->warps;
     const int64_t sizes[BUFFERS] = {[UP] = f->up_bytes,
                                     [DOWN] = back ? f->up_bytes : 0,
                                     [VECTORS] = 4 * vector_count(o),
@@ -76,7 +124,8 @@ static void place_buffers(fused *f) {
                                     [SLOPES] = o->hidden_layers == 2 ? slab * o->hidden * f->element : 0,
                                     [RESULTS] = slab * o->width * f->element,
                                     [GAIN_PARTS] = back ? 8 * warps * o->width : 0,
-                                    [WEIGHT_PARTS] = back ? weight_parts_bytes(f) * (o->hidden_layers + 1) : 0};
+                                    [WEIGHT_PARTS] = back ? weight_parts_bytes(f) * (o->hidden_layers + 1) : 0,
+                                    [ROWS] = tiles ? f->job->order.nnz * f->v.place / 8 : 0};
     f->bytes = 0;
     for (int i = 0; i < BUFFERS; i++) {
         f->at[i] = f->bytes;
@@ -85,7 +134,7 @@ static void place_buffers(fused *f) {
 }
 
 /* Plans what depends on the options and the order alone; false if the kernels do not take them. */
-static bool plan(fused *f, const tamis_edge_network_job *job) {
+static bool plan(fused *f, const tamis_edge_network_job *job, way wanted) {
     enum { WIDEST = 128, RESERVED = 1 << 10, WARPS_WIDE = 8, WARPS = 12, TOGETHER = 64, RANGES = 1 << 20 };
     const tamis_edge_network_options *const o = &job->o;
     tamis_gpu_device *const device = job->device;
@@ -94,8 +143,8 @@ static bool plan(fused *f, const tamis_edge_network_job *job) {
     *f = (fused){.job = job, .device = device, .element = (int64_t)tamis_type_size(o->type)};
     const int64_t stripe = STRIPE_BYTES / f->element, widths[] = {o->edge_width, o->hidden, o->width};
     if (chip.form == TAMIS_TENSOR_NONE || (!half && o->type != TAMIS_F32) || job->order.nnz == 0) return false;
-    const bool narrow = job->order.column_type != TAMIS_I64 && job->order.offset_type != TAMIS_I64;
-    if (narrow && (job->order.rows >= INT32_MAX / 2 || job->order.nnz > INT32_MAX - RANGES)) return false;
+    const int64_t nodes = tamis_gpu_max(job->order.rows, job->order.cols);
+    const bool narrow = nodes < INT32_MAX / 2 && job->order.nnz <= INT32_MAX - RANGES;
     if (tamis_edge_network_is_extreme(o) || (job->back && o->edge_width == 0)) return false;
     bool together = half && chip.form == TAMIS_TENSOR_WGMMA;
     for (int i = 0; i < 3; i++) {
@@ -114,10 +163,12 @@ static bool plan(fused *f, const tamis_edge_network_job *job) {
     const int64_t tiles = (job->order.nnz + EDGES - 1) / EDGES;
     f->groups = tamis_gpu_min(device->limits.multiprocessors, (tiles + f->warps - 1) / f->warps);
     f->slab = tamis_gpu_min(SLAB, tiles * EDGES);
-    f->shares = tamis_gpu_min(device->limits.multiprocessors, (f->slab + 255) / 256);
+    for (int i = FIRST; i < LAYERS_MOST; i++)
+        f->shares[i] = tamis_gpu_min(device->limits.multiprocessors, (f->slab + 255) / 256);
     f->v = (tamis_network_variant){.element = tamis_gpu_element(o->type),
                                    .index = tamis_gpu_index_bits(job->order.column_type),
                                    .offset = tamis_gpu_index_bits(job->order.offset_type),
+                                   .place = narrow ? 32 : 64,
                                    .group = (int32_t)(f->warps * WARP),
                                    .groups = 1,
                                    .mma = !together,
@@ -135,31 +186,64 @@ static bool plan(fused *f, const tamis_edge_network_job *job) {
                                    .update = o->reduce_update,
                                    .permuted = job->order.entries != NULL,
                                    .staged = staged};
+    if (wanted == BY_TILES && !(job->back && plan_tiles(f, room))) return false;
     place_buffers(f);
     return true;
 }
 
+bool tamis_gpu_network_fused_shares(const tamis_edge_network_job *job) {
+    fused f;
+    return plan(&f, job, BY_TILES) && job->o.hidden <= job->o.edge_width;
+}
+
+/* Addresses decide between the ways: enough for both, unless they are promised. */
 size_t tamis_gpu_network_fused_workspace(const tamis_edge_network_job *job) {
     fused f;
-    return plan(&f, job) ? (size_t)f.bytes : 0;
+    const int64_t by_tiles = plan(&f, job, BY_TILES) ? f.bytes : 0;
+    const int64_t by_slabs = !(by_tiles && job->o.share_dE) && plan(&f, job, BY_SLABS) ? f.bytes : 0;
+    return (size_t)tamis_gpu_max(by_tiles, by_slabs);
 }
 
 static bool is_wide(const fused *f, const tamis_matrix *x) {
     return !x->at.base || tamis_gpu_aligned(f->device, x, (size_t)f->element, 16);
 }
 
-/* The addresses of results do not decide, for an optional result changes no other one's bits. */
-bool tamis_gpu_network_fused_takes(const tamis_edge_network_job *job) {
+/* Matrices that network_first_layer.cu copies tiles from */
+typedef struct first_tiles {
+    tamis_gpu_tiles da, e, d_edges;
+} first_tiles;
+
+static bool describe(const fused *f, first_tiles *t) {
+    const tamis_edge_network_job *const job = f->job;
+    const int64_t nnz = job->order.nnz;
+    *t = (first_tiles){.da = {&job->da, job->o.hidden, nnz, 1, TILE, {0}},
+                       .e = {&job->e, job->o.edge_width, nnz, 1, TILE, {0}},
+                       .d_edges = {&job->d_edges, job->o.width, nnz, 1, TILE, {0}}};
+    tamis_gpu_tiles *const all[] = {&t->da, &t->e, &t->d_edges};
+    for (int i = 0; i < 3; i++)
+        if (all[i]->of->at.base && !f->device->runtime->describe_tiles(f->device, all[i])) return false;
+    return true;
+}
+
+/* Chooses the way of a call; false if the kernels do not take it. The addresses of results do not decide, for an
+   optional result changes no other one's bits. */
+static bool choose(fused *f, const tamis_edge_network_job *job) {
     enum { READ = 5, WRITTEN = 3 };
-    fused f;
     const tamis_matrix *const read[READ] = {&job->e, &job->p, &job->q, &job->d_edges, &job->d_out};
     const tamis_matrix *const written[WRITTEN] = {&job->edges, &job->out, &job->de};
-    if (!plan(&f, job)) return false;
+    first_tiles tiles;
+    const bool by_tiles = plan(f, job, BY_TILES) && describe(f, &tiles);
+    if (!by_tiles && !plan(f, job, BY_SLABS)) return false;
     for (int i = 0; i < READ; i++)
-        if (!is_wide(&f, read[i]) || read[i]->stride > INT32_MAX) return false;
+        if (!is_wide(f, read[i]) || read[i]->stride > INT32_MAX) return false;
     for (int i = 0; i < WRITTEN; i++)
         if (written[i]->stride > INT32_MAX) return false;
-    return true;
+    return by_tiles || !(job->back && job->o.share_dE && tamis_gpu_network_fused_shares(job));
+}
+
+bool tamis_gpu_network_fused_takes(const tamis_edge_network_job *job) {
+    fused f;
+    return choose(&f, job);
 }
 
 /* ------------------------------------------------------------------------------------------ launches */
@@ -181,6 +265,7 @@ static tamis_network_variant small_of(const fused *f) {
     return (tamis_network_variant){.element = f->v.element,
                                    .index = f->v.index,
                                    .offset = f->v.offset,
+                                   .place = f->v.place,
                                    .group = WEIGHTS_GROUP,
                                    .groups = 1,
                                    .mma = 1,
@@ -211,14 +296,14 @@ static tamis_status pack(const fused *f) {
     v.has_b1 = job->b1.at.base != NULL;
     return start(f, TAMIS_NETWORK_PACK, v, tamis_gpu_groups(tamis_gpu_max(job->o.hidden, job->o.width) * job->o.hidden),
                  job->back ? BOTH : UP_ONLY, 0,
-                 TAMIS_GPU_ARGUMENTS(matrix("w1", &job->w1), stride("w1_stride", &job->w1), matrix("w2", &job->w2),
-                                     stride("w2_stride", &job->w2), matrix("w3", &job->w3),
-                                     stride("w3_stride", &job->w3), matrix("b1", &job->b1), matrix("b2", &job->b2),
-                                     has("has_b2", &job->b2), matrix("b3", &job->b3), has("has_b3", &job->b3),
-                                     matrix("gain", &job->gain), has("has_gain", &job->gain),
-                                     matrix("shift", &job->shift), has("has_shift", &job->shift),
-                                     tamis_gpu_place("up", place_of(f, UP)), tamis_gpu_place("down", place_of(f, DOWN)),
-                                     tamis_gpu_place("vectors", place_of(f, VECTORS))));
+                 TAMIS_GPU_ARGUMENTS(
+                     matrix("w1", &job->w1), stride("w1_stride", &job->w1), matrix("w2", &job->w2),
+                     stride("w2_stride", &job->w2), matrix("w3", &job->w3), stride("w3_stride", &job->w3),
+                     matrix("b1", &job->b1), matrix("b2", &job->b2), has("has_b2", &job->b2), matrix("b3", &job->b3),
+                     has("has_b3", &job->b3), matrix("gain", &job->gain), has("has_gain", &job->gain),
+                     matrix("shift", &job->shift), has("has_shift", &job->shift),
+                     tamis_gpu_integer("plain_first", f->way == BY_TILES), tamis_gpu_place("up", place_of(f, UP)),
+                     tamis_gpu_place("down", place_of(f, DOWN)), tamis_gpu_place("vectors", place_of(f, VECTORS))));
 }
 
 /* Edges of a warp, a multiple of what it takes at once. */
@@ -281,9 +366,9 @@ static tamis_status add_weights(const fused *f, int which, int64_t edges, tamis_
     shape_of(&f->job->o, which, &outputs, &inputs);
     tamis_network_variant v = small_of(f);
     v.tf32 = f->v.tf32;
-    const int64_t share = ((edges + f->shares - 1) / f->shares + rows - 1) / rows * rows;
+    const int64_t shares = f->shares[which], share = ((edges + shares - 1) / shares + rows - 1) / rows * rows;
     const int64_t tiles = ((outputs + TILE - 1) / TILE) * ((inputs + TILE - 1) / TILE);
-    return start(f, TAMIS_NETWORK_WEIGHTS, v, f->shares, tiles, 2 * STAGES * rows * numbers * f->element,
+    return start(f, TAMIS_NETWORK_WEIGHTS, v, shares, tiles, 2 * STAGES * rows * numbers * f->element,
                  TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("edges", edges), tamis_gpu_integer("edges_a_share", share),
                                      tamis_gpu_integer("m", outputs), tamis_gpu_integer("n", inputs), matrix("x", &x),
                                      stride("x_stride", &x), matrix("y", &y), stride("y_stride", &y),
@@ -305,7 +390,7 @@ static tamis_status add_parts(const fused *f, tamis_place parts, int64_t count, 
 static tamis_status finish_weights(const fused *f, int which, const tamis_matrix *w, const tamis_matrix *b) {
     int64_t outputs, inputs;
     shape_of(&f->job->o, which, &outputs, &inputs);
-    return add_parts(f, weight_parts(f, which), f->shares, outputs, inputs, outputs, w, b);
+    return add_parts(f, weight_parts(f, which), f->shares[which], outputs, inputs, outputs, w, b);
 }
 
 static tamis_status slab(const fused *f, int64_t begin, int64_t end) {
@@ -348,20 +433,82 @@ static tamis_status slab(const fused *f, int64_t begin, int64_t end) {
     return TAMIS_OK;
 }
 
+static tamis_status finish_gain(const fused *f) {
+    const int64_t width = f->job->o.width;
+    return add_parts(f, place_of(f, GAIN_PARTS), f->groups * f->warps, 1, width, width, &f->job->dgain,
+                     &f->job->dshift);
+}
+
 static tamis_status backward(const fused *f) {
     const tamis_edge_network_job *const job = f->job;
-    const int64_t nnz = job->order.nnz, warps = f->groups * f->warps, width = job->o.width;
+    const int64_t nnz = job->order.nnz;
     for (int64_t begin = 0; begin < nnz; begin += f->slab) TRY(slab(f, begin, tamis_gpu_min(begin + f->slab, nnz)));
     if (job->dw1.at.base || job->db1.at.base) TRY(add_weights(f, FIRST, nnz, job->da, job->e, false));
     TRY(finish_weights(f, FIRST, &job->dw1, &job->db1));
     if (job->o.hidden_layers == 2) TRY(finish_weights(f, SECOND, &job->dw2, &job->db2));
     TRY(finish_weights(f, LAST, &job->dw3, &job->db3));
-    return add_parts(f, place_of(f, GAIN_PARTS), warps, 1, width, width, &job->dgain, &job->dshift);
+    return finish_gain(f);
+}
+
+/* ------------------------------------------------------------------------------------------ backward by tiles */
+
+static tamis_status back(const fused *f) {
+    const tamis_edge_network_job *const job = f->job;
+    const int64_t nnz = job->order.nnz;
+    tamis_network_variant v = walk_variant(f);
+    v.has_d_edges = job->d_edges.at.base != NULL;
+    v.has_d_out = job->d_out.at.base != NULL;
+    v.has_d_gain = job->dgain.at.base || job->dshift.at.base;
+    v.has_dw = job->dw3.at.base || job->db3.at.base;
+    v.residual = v.update = v.wide_stores = 0; /* the kernel does not know them */
+    TRY(start(
+        f, TAMIS_NETWORK_BACK, v, f->groups, 1, back_shared(f),
+        TAMIS_GPU_ARGUMENTS(INPUT_ARGUMENTS(job), tamis_gpu_integer("all_edges", nnz),
+                            tamis_gpu_integer("share", share_of(f, nnz)), tamis_gpu_place("weights", place_of(f, UP)),
+                            tamis_gpu_place("vectors", place_of(f, VECTORS)), tamis_gpu_real("epsilon", job->o.epsilon),
+                            matrix("d_edges", &job->d_edges), stride("d_edges_stride", &job->d_edges),
+                            matrix("d_out", &job->d_out), stride("d_out_stride", &job->d_out), matrix("da", &job->da),
+                            stride("da_stride", &job->da), tamis_gpu_place("row_of", place_of(f, ROWS)),
+                            tamis_gpu_place("gain_parts", place_of(f, GAIN_PARTS)),
+                            tamis_gpu_place("weight_parts", weight_parts(f, LAST)))));
+    TRY(finish_weights(f, LAST, &job->dw3, &job->db3));
+    return finish_gain(f);
+}
+
+static tamis_status first_layer(const fused *f) {
+    const tamis_edge_network_job *const job = f->job;
+    const tamis_edge_network_options *const o = &job->o;
+    const tamis_place weights = further(place_of(f, DOWN), o->width * o->hidden * f->element);
+    first_tiles tiles;
+    tamis_network_variant v = f->v;
+    v.wide_stores = is_wide(f, &job->de);
+    v.has_de = job->de.at.base != NULL;
+    v.has_dw = job->dw1.at.base || job->db1.at.base;
+    v.has_b1 = job->db1.at.base != NULL;
+    v.has_d_edges = v.has_de && o->residual && job->d_edges.at.base;
+    v.has_d_out = v.has_de && o->residual && job->d_out.at.base && !o->reduce_update;
+    v.activation = v.normalise = v.update = v.permuted = v.staged = 0;
+    if (!v.has_de && !v.has_dw) return TAMIS_OK;
+    if (!describe(f, &tiles)) return tamis_fail(TAMIS_ERROR_INTERNAL, "tiles of the network on edges");
+    TRY(start(f, TAMIS_NETWORK_FIRST_LAYER, v, f->shares[FIRST] / (o->hidden < TILE ? 2 : 1), 1, first_shared(f),
+              TAMIS_GPU_ARGUMENTS(
+                  tamis_gpu_integer("all_edges", job->order.nnz), tamis_gpu_tiles_of("da_tiles", &tiles.da),
+                  tamis_gpu_tiles_of("e_tiles", &tiles.e), tamis_gpu_tiles_of("d_edges_tiles", &tiles.d_edges),
+                  tamis_gpu_memory("offsets", job->order.offsets), tamis_gpu_place("row_of", place_of(f, ROWS)),
+                  matrix("d_out", &job->d_out), stride("d_out_stride", &job->d_out),
+                  tamis_gpu_place("weights", weights), matrix("de", &job->de), stride("de_stride", &job->de),
+                  tamis_gpu_place("parts", weight_parts(f, FIRST)))));
+    return finish_weights(f, FIRST, &job->dw1, &job->db1);
 }
 
 tamis_status tamis_gpu_network_fused(const tamis_edge_network_job *job) {
     fused f;
-    if (!plan(&f, job)) return tamis_fail(TAMIS_ERROR_INTERNAL, "the fused network on edges does not take the job");
+    if (!choose(&f, job)) return tamis_fail(TAMIS_ERROR_INTERNAL, "the fused network on edges does not take the job");
     TRY(pack(&f));
-    return job->back ? backward(&f) : forward(&f);
+    return !job->back ? forward(&f) : f.way == BY_TILES ? back(&f) : backward(&f);
+}
+
+tamis_status tamis_gpu_network_fused_finish(const tamis_edge_network_job *job) {
+    fused f;
+    return choose(&f, job) && f.way == BY_TILES ? first_layer(&f) : TAMIS_OK;
 }

@@ -23,20 +23,6 @@
 #define DOWN_FRAGMENTS                                                                                                 \
     (FRAGMENTS(HIDDEN, WIDTH) + (LAYERS - 1) * FRAGMENTS(HIDDEN, HIDDEN) + HAS_DE * FRAGMENTS(INNER, HIDDEN))
 
-/* sums *= the slopes, and their words replace the slopes in memory. */
-FUNCTION void pass_activation(uint32 (*x)[2][4], float (*sums)[4], const uint32 (*slope)[2][4], element *slopes,
-                              const place *row, int32 stride, const edge_walk *w) {
-    float factor[TILES(HIDDEN)][4];
-    begin_with(factor, 0, HIDDEN, 0);
-    UNROLL
-    for (int s = 0; s < STRIPES(HIDDEN); s++) add_stripe(factor, slope[s], s, 1);
-    UNROLL
-    for (int n = 0; n < TILES(HIDDEN); n++) UNROLL
-    for (int i = 0; i < 4; i++) sums[n][i] *= factor[n][i];
-    words_of_sums(x, sums, HIDDEN);
-    store_words(slopes, x, row, stride, w, HIDDEN, 1);
-}
-
 /* weights: transposed, the last layer's first. */
 KERNEL network_descend(int64 all_rows, int64 first_edge, int64 all_edges, int64 share, IN(offset, offsets),
                        IN(int64, entries), IN(uint4, weights), GRADIENT_PARAMETERS, OUT(element, slopes),
@@ -90,7 +76,8 @@ KERNEL network_descend(int64 all_rows, int64 first_edge, int64 all_edges, int64 
         pass_activation(x, sums, slope, slopes, entry, slopes_stride, &walk);
         if (!HAS_DE) continue;
         begin_with(sums, 0, INNER, 0);
-        if (RESIDUAL) add_gradients(sums, &d);
+        if (RESIDUAL) UNROLL
+        for (int i = 0; i < 2; i++) take_gradients(sums, &d, i);
         multiply_all(sums, x, next, HIDDEN, INNER);
         uint32 words[STRIPES(INNER)][2][4];
         words_of_sums(words, sums, INNER);

@@ -18,6 +18,21 @@
 #define EDGES           16
 #define WARP_LANES      32
 
+/* The compiler does not know that the number is not negative, and would divide it with care for signs. */
+FUNCTION int local_id(void) {
+    __builtin_assume(threadIdx.x < GROUP);
+    return (int)threadIdx.x;
+}
+#undef LOCAL_ID
+#define LOCAL_ID local_id()
+
+/* 0, which the compiler does not know */
+FUNCTION uint32 unknown_zero(void) {
+    uint32 zero;
+    asm("mov.u32 %0, %%tid.z;" : "=r"(zero));
+    return zero;
+}
+
 /* ------------------------------------------------------------------------------------------ pieces */
 
 /* A thread's piece of a stripe, of edge g (which = 0) or g + 8 (1), is elements 2 which and 2 which + 1 of PIECE / 2
@@ -47,6 +62,17 @@ FUNCTION void store_word(element *to, uint32 word) {
 FUNCTION void load_words_16(uint32 *to, const void *from) {
     const uint4 x = *(const uint4 *)from;
     to[0] = x.x, to[1] = x.y, to[2] = x.z, to[3] = x.w;
+}
+
+FUNCTION void reals_of(float *to, const uint32 *x) {
+    UNROLL
+    for (int i = 0; i < 4; i++) {
+#if ELEMENT == 32
+        to[i] = float_of_bits(x[i]);
+#else
+        unpack_pair(to + 2 * i, x[i]);
+#endif
+    }
 }
 
 /* ------------------------------------------------------------------------------------------ products */
@@ -86,7 +112,7 @@ FUNCTION void multiply_words(float *d, const uint32 *a, const uint32 *b) {
 /* The first factor of products wants the words of both edges in turns, in successive registers. The exclusive or with
    a zero that the compiler does not know makes it put them there once, not before each product. */
 FUNCTION void take_factors(uint32 (*a)[4], const uint32 (*x)[4]) {
-    const uint32 zero = (uint32)LOCAL_ID >> 16;
+    const uint32 zero = unknown_zero();
     UNROLL
     for (int i = 0; i < 4; i++) {
         a[0][i] = x[i % 2][i / 2] ^ zero;
@@ -146,12 +172,11 @@ FUNCTION void add_stripe(float (*sums)[4], const uint32 (*x)[4], int stripe, int
 #else
     if (!mixes) {
         UNROLL
-        for (int which = 0; which < 2; which++) UNROLL
-        for (int i = 0; i < 4; i++) {
-            float both[2];
-            unpack_pair(both, x[which][i]);
-            SUM_OF(sums, stripe, which, 2 * i) += both[0];
-            SUM_OF(sums, stripe, which, 2 * i + 1) += both[1];
+        for (int which = 0; which < 2; which++) {
+            float piece[PIECE];
+            reals_of(piece, x[which]);
+            UNROLL
+            for (int i = 0; i < PIECE; i++) SUM_OF(sums, stripe, which, i) += piece[i];
         }
         return;
     }
@@ -179,6 +204,8 @@ FUNCTION void multiply_all(float (*sums)[4], const uint32 (*x)[2][4], const uint
     uint32 a[STRIPES(MOST > WIDTH ? MOST : WIDTH)][2][4];
     UNROLL
     for (int s = 0; s < STRIPES(inputs); s++) take_factors(a[s], x[s]);
+    FACTORS_PIN(a[0][0], inputs / 4);
+    PRODUCTS_PIN(sums[0], outputs / 2);
     products_begin();
     UNROLL
     for (int s = 0; s < STRIPES(inputs); s++) UNROLL

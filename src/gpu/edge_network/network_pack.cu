@@ -9,14 +9,16 @@
 
 #include "network_layers_kernels.h"
 
-/* W is outputs x inputs, at these strides: a transposed matrix needs no copy. */
+/* W is outputs x inputs, at these strides: a transposed matrix needs no copy. `plain`: inputs in the order of memory,
+   in tiles of 64 outputs */
 FUNCTION void pack(int32 outputs, int32 inputs, const element *w, int64 row_stride, int64 column_stride,
-                   element *packed) {
+                   element *packed, int32 plain) {
 #if TOGETHER_64 /* tiles of 64 outputs: a row of 128 bytes for each input, swizzled */
     FOR_EACH(i, (int64)inputs * outputs) {
         const int32 slot = (int32)(i % inputs), n = (int32)(i / inputs); /* in the order of products */
         const int32 step = slot / 16, t = slot % 8 / 2;
-        const int32 column = step / 2 * STRIPE + t * PIECE + step % 2 * 4 + slot % 16 / 8 * 2 + slot % 2;
+        const int32 own = step / 2 * STRIPE + t * PIECE + step % 2 * 4 + slot % 16 / 8 * 2 + slot % 2;
+        const int32 column = plain ? slot : own;
         const int32 row = n / STRIPE * STRIPE + n % 8 / 2 * PIECE + n / 8 % (PIECE / 2) * 2 + n % 2;
         const int64 to = (int64)(n / 64) * inputs * 64 + slot * 64 + ((n % 64 / 8 ^ slot % 8) * 8 + n % 8);
         packed[to] = w[row * row_stride + column * column_stride];
@@ -40,17 +42,17 @@ FUNCTION void widen(float *to, int has_b, const element *b, float absent, int co
 
 KERNEL network_pack(IN(element, w1), int64 w1_stride, IN(element, w2), int64 w2_stride, IN(element, w3),
                     int64 w3_stride, IN(element, b1), IN(element, b2), int32 has_b2, IN(element, b3), int32 has_b3,
-                    IN(element, gain), int32 has_gain, IN(element, shift), int32 has_shift, OUT(element, up),
-                    OUT(element, down), OUT(float, vectors)) {
+                    IN(element, gain), int32 has_gain, IN(element, shift), int32 has_shift, int32 plain_first,
+                    OUT(element, up), OUT(element, down), OUT(float, vectors)) {
     const int64 second = HIDDEN * INNER, last = second + (LAYERS - 1) * HIDDEN * HIDDEN;
     const int64 down_second = WIDTH * HIDDEN, down_last = down_second + (LAYERS - 1) * HIDDEN * HIDDEN;
     const int what = (int)GROUP_Y;
-    if (what == 0) pack(HIDDEN, INNER, w1, w1_stride, 1, up);
-    if (what == 1 && LAYERS == 2) pack(HIDDEN, HIDDEN, w2, w2_stride, 1, up + second);
-    if (what == 2) pack(WIDTH, HIDDEN, w3, w3_stride, 1, up + last);
-    if (what == 4) pack(HIDDEN, WIDTH, w3, 1, w3_stride, down);
-    if (what == 5 && LAYERS == 2) pack(HIDDEN, HIDDEN, w2, 1, w2_stride, down + down_second);
-    if (what == 6) pack(INNER, HIDDEN, w1, 1, w1_stride, down + down_last);
+    if (what == 0) pack(HIDDEN, INNER, w1, w1_stride, 1, up, 0);
+    if (what == 1 && LAYERS == 2) pack(HIDDEN, HIDDEN, w2, w2_stride, 1, up + second, 0);
+    if (what == 2) pack(WIDTH, HIDDEN, w3, w3_stride, 1, up + last, 0);
+    if (what == 4) pack(HIDDEN, WIDTH, w3, 1, w3_stride, down, 0);
+    if (what == 5 && LAYERS == 2) pack(HIDDEN, HIDDEN, w2, 1, w2_stride, down + down_second, 0);
+    if (what == 6) pack(INNER, HIDDEN, w1, 1, w1_stride, down + down_last, plain_first);
     if (what != 3) return;
     float *to = vectors;
     if (HAS_B1) widen(to, 1, b1, 0, HIDDEN);

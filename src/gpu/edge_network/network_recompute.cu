@@ -32,58 +32,14 @@ FUNCTION void add_columns(float *to, float *stage, const float (*sums)[4], int w
     for (int k = 0; k < 8; k++) add_staged(to, stage, k);
 }
 
-/* Turns the results y, in sums, and the gradient dz into the gradient by y; adds to the gradients of gain and shift. */
-FUNCTION void normalise_back(float (*sums)[4], float (*dz)[4], const float *vectors, float epsilon, float *stage,
-                             float *d_gain, float *d_shift) {
-    float mean[2] = {0, 0}, along[2] = {0, 0}, factor[2];
+/* Puts a warp's sums for gain and shift into its part, 2 WIDTH numbers; with `add` they are added to. */
+FUNCTION void store_columns(real *parts, const float *d_gain, const float *d_shift, int32 add) {
     UNROLL
-    for (int i = 0; i < 2; i++) factor[i] = centre(sums, i, epsilon);
-    UNROLL
-    for (int s = 0; s < STRIPES(WIDTH); s++) {
-        float gain[PIECE];
-        load_own_reals(gain, vectors + GAIN, s);
-        UNROLL
-        for (int i = 0; i < 2; i++) UNROLL
-        for (int k = 0; k < PIECE; k++) {
-            SUM_OF(sums, s, i, k) *= factor[i];
-            mean[i] += SUM_OF(dz, s, i, k) * gain[k];
-            along[i] += SUM_OF(dz, s, i, k) * gain[k] * SUM_OF(sums, s, i, k);
-        }
-    }
-    UNROLL
-    for (int i = 0; i < 2; i++) {
-        mean[i] = factor[i] * quad_sum(mean[i]) / WIDTH;
-        along[i] = factor[i] * quad_sum(along[i]) / WIDTH;
-    }
-    UNROLL
-    for (int s = 0; s < STRIPES(WIDTH); s++) {
-        float gain[PIECE];
-        load_own_reals(gain, vectors + GAIN, s);
-        UNROLL
-        for (int k = 0; k < PIECE; k++) {
-            const float first = SUM_OF(sums, s, 0, k), second = SUM_OF(sums, s, 1, k);
-            const float dz_first = SUM_OF(dz, s, 0, k), dz_second = SUM_OF(dz, s, 1, k);
-            SUM_OF(sums, s, 0, k) = factor[0] * dz_first * gain[k] - mean[0] - first * along[0];
-            SUM_OF(sums, s, 1, k) = factor[1] * dz_second * gain[k] - mean[1] - second * along[1];
-            SUM_OF(dz, s, 0, k) = dz_first * first + dz_second * second;
-            SUM_OF(dz, s, 1, k) = dz_first + dz_second;
-        }
-    }
-    if (!HAS_D_GAIN) return;
-    add_columns(d_gain, stage, dz, 0);
-    add_columns(d_shift, stage, dz, 1);
-}
-
-/* The activations of sums as inputs of the next layer, and their slopes */
-FUNCTION void activate_with_slopes(uint32 (*x)[2][4], uint32 (*slopes)[2][4], const float (*sums)[4]) {
-    UNROLL
-    for (int s = 0; s < STRIPES(HIDDEN); s++) UNROLL
-    for (int i = 0; i < 2; i++) {
-        real piece[PIECE], slope[PIECE];
-        UNROLL
-        for (int k = 0; k < PIECE; k++) piece[k] = activate_with_slope(SUM_OF(sums, s, i, k), slope + k);
-        words_of(x[s][i], piece);
-        words_of(slopes[s][i], slope);
+    for (int i = 0; i < 4 * SUM_ROUNDS; i++) {
+        if (!has_columns(i / 4)) continue;
+        real *const to = parts + (int64)warp_number() * 2 * WIDTH + i / 4 * 128 + 4 * (LOCAL_ID % WARP_LANES) + i % 4;
+        to[0] = d_gain[i] + (add ? to[0] : 0);
+        to[WIDTH] = d_shift[i] + (add ? to[WIDTH] : 0);
     }
 }
 
@@ -127,25 +83,22 @@ KERNEL network_recompute(int64 all_rows, int64 first_edge, int64 all_edges, int6
             next = next_layer(sums, x, next, own_vectors, layer);
         }
         if (!walk.some) continue;
-        float dz[TILES(WIDTH)][4];
         uint32 words[STRIPES(WIDTH)][2][4];
         if (ELEMENT == 32) load_gradients(&d, &walk, entry, offsets, GRADIENTS_GIVEN);
-        begin_with(dz, 0, WIDTH, 0);
-        add_gradients(dz, &d);
-        if (NORMALISE) normalise_back(sums, dz, own_vectors, epsilon, results_stage(&walk), d_gain, d_shift);
-        words_of_sums(words, NORMALISE ? sums : dz, WIDTH);
+        UNROLL
+        for (int i = 0; i < 2; i++) {
+            float dz[TILES(WIDTH)][4], *const own_stage = results_stage(&walk);
+            take_gradients(NORMALISE ? dz : sums, &d, i);
+            if (HAS_D_GAIN && NORMALISE) add_columns(d_shift, own_stage, dz, i);
+            if (NORMALISE) normalise_back(sums, i, dz, own_vectors, epsilon);
+            if (HAS_D_GAIN && NORMALISE) add_columns(d_gain, own_stage, dz, i);
+        }
+        words_of_sums(words, sums, WIDTH);
         store_words(dy, words, at, WIDTH, &walk, WIDTH, 1);
         if (STAGED && walk.more) {
             warp_barrier();
             stage_vectors(&walk, &from);
         }
     }
-    if (!HAS_D_GAIN || !NORMALISE) return;
-    UNROLL
-    for (int i = 0; i < 4 * SUM_ROUNDS; i++) {
-        if (!has_columns(i / 4)) continue;
-        real *const to = parts + (int64)warp_number() * 2 * WIDTH + i / 4 * 128 + 4 * (LOCAL_ID % WARP_LANES) + i % 4;
-        to[0] = d_gain[i] + (add ? to[0] : 0);
-        to[WIDTH] = d_shift[i] + (add ? to[WIDTH] : 0);
-    }
+    if (HAS_D_GAIN && NORMALISE) store_columns(parts, d_gain, d_shift, add);
 }

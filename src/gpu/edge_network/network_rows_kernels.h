@@ -6,10 +6,10 @@
 /* The stage of eight edges: pieces of odd edges are exchanged, which avoids conflicts of banks. */
 #define STAGE_TURN (ELEMENT == 32 ? (WIDTH % 32 == 0 ? 16 : 0) : 4)
 
-#if INDEX == 64 || OFFSET == 64
+#if PLACE == 64
 typedef int64 place; /* of a row or an edge */
 #else
-typedef int32 place;
+typedef int32 place; /* whatever the arrays hold: half the registers */
 #endif
 FUNCTION place place_min(place x, place y) { return x < y ? x : y; }
 

@@ -15,12 +15,18 @@
 
 #define ALL_FRAGMENTS (FRAGMENTS(HIDDEN, INNER) + (LAYERS - 1) * FRAGMENTS(HIDDEN, HIDDEN) + FRAGMENTS(WIDTH, HIDDEN))
 
-/* The stage of a warp. The results of eight edges take the place of the vectors of 16, if these are long enough. */
-#define STAGE_P     0
-#define STAGE_Q     (STAGE_P + HAS_P * ROW_BYTES(HIDDEN))
-#define STAGE_E     (STAGE_Q + HAS_Q * ROW_BYTES(HIDDEN))
-#define STAGE_ROWS  (STAGE_E + ROW_BYTES(INNER))
-#define RESULTS     (RESULTS_STAGED && !(STAGED && ROW_BYTES(INNER) >= 2 * WIDTH))
+/* The stage of a warp. The results of eight edges take the place of the vectors of 16, if these are long enough.
+   NODES_STAGED = 0, by a kernel: rows of p and q come when they are needed, and are added after the product. */
+#ifndef NODES_STAGED
+#define NODES_STAGED STAGED
+#endif
+#define STAGE_P    0
+#define STAGE_Q    (STAGE_P + HAS_P * NODES_STAGED * ROW_BYTES(HIDDEN))
+#define STAGE_E    (STAGE_Q + HAS_Q * NODES_STAGED * ROW_BYTES(HIDDEN))
+#define STAGE_ROWS (STAGE_E + ROW_BYTES(INNER))
+#ifndef RESULTS
+#define RESULTS (RESULTS_STAGED && !(STAGED && ROW_BYTES(INNER) >= 2 * WIDTH))
+#endif
 #define STAGE_BYTES (EDGES * STAGE_ROWS * STAGED + 32 * WIDTH * RESULTS)
 
 #define LARGEST (HIDDEN > WIDTH ? HIDDEN : WIDTH)
@@ -203,10 +209,8 @@ FUNCTION edge_walk walk_begin(edge_range range, const edge_inputs *from, char *s
     if (range.begin == range.end) return w;
     w.coming = edges_at(&w.range, from->offsets, from->rows, from->columns, from->entries, range.begin);
     w.coming.row = rows_of_edges(&w.range, from->offsets, from->rows, range.begin, w.coming.end);
-    if (STAGED) {
-        stage_nodes(&w, from);
-        stage_vectors(&w, from);
-    }
+    if (NODES_STAGED) stage_nodes(&w, from);
+    if (STAGED) stage_vectors(&w, from);
     return w;
 }
 
@@ -239,7 +243,8 @@ FUNCTION void stage_meets(bool all) {
 FUNCTION void first_layer(float (*sums)[4], edge_walk *w, const edge_inputs *from, const uint4 *weights,
                           const float *vectors) {
     own_rows of_p, of_q;
-    if (STAGED) {
+    uint32 x[STRIPES(INNER) > 0 ? STRIPES(INNER) : 1][2][4];
+    if (NODES_STAGED) {
         of_p = rows_staged(w->stage + EDGES * STAGE_P, HIDDEN);
         of_q = rows_staged(w->stage + EDGES * STAGE_Q, HIDDEN);
         stage_meets(false);
@@ -251,18 +256,22 @@ FUNCTION void first_layer(float (*sums)[4], edge_walk *w, const edge_inputs *fro
         of_q = rows_in_memory(from->q, column, from->q_stride);
     }
     begin_with(sums, vectors, HIDDEN, HAS_B1);
-    if (HAS_P) add_rows(sums, &of_p, HIDDEN);
-    if (HAS_Q) add_rows(sums, &of_q, HIDDEN);
+    if (HAS_P && NODES_STAGED == STAGED) add_rows(sums, &of_p, HIDDEN);
+    if (HAS_Q && NODES_STAGED == STAGED) add_rows(sums, &of_q, HIDDEN);
+    uint32 q[STRIPES(HIDDEN)][2][4];
+    if (HAS_Q && NODES_STAGED != STAGED) load_rows(q, &of_q, HIDDEN);
     if (STAGED) stage_meets(true);
     if (INNER) {
-        uint32 x[STRIPES(INNER) > 0 ? STRIPES(INNER) : 1][2][4];
         const own_rows of_e = vectors_of_edges(w, from);
         load_rows(x, &of_e, INNER);
         multiply_all(sums, x, weights, INNER, HIDDEN);
     }
+    if (HAS_Q && NODES_STAGED != STAGED) UNROLL
+    for (int s = 0; s < STRIPES(HIDDEN); s++) add_stripe(sums, q[s], s, MIXES);
+    if (HAS_P && NODES_STAGED != STAGED) add_rows(sums, &of_p, HIDDEN);
     if (!w->more) return;
     w->coming.row = rows_of_edges(&w->range, from->offsets, from->rows, w->at + EDGES, w->coming.end);
-    if (!STAGED) return;
+    if (!NODES_STAGED) return;
     warp_barrier();
     stage_nodes(w, from);
 }
@@ -286,8 +295,11 @@ FUNCTION void load_shared(uint4 *own_weights, const uint4 *weights, int fragment
     group_barrier();
 }
 
-/* The number of this warp in the grid */
-FUNCTION place warp_number(void) { return (place)GROUP_X * (GROUP / WARP_LANES) + LOCAL_ID / WARP_LANES; }
+/* The number of this warp in the grid, among warps that walk */
+#ifndef WALKERS
+#define WALKERS (GROUP / WARP_LANES)
+#endif
+FUNCTION place warp_number(void) { return (place)GROUP_X * WALKERS + LOCAL_ID / WARP_LANES; }
 
 /* Stores what the thread has of its edges: rows[edge] of `to`, or nothing past the end. `wide`: 16 bytes at once. */
 FUNCTION void store_words(element *to, const uint32 (*x)[2][4], const place *row, int32 stride, const edge_walk *w,

@@ -12,6 +12,8 @@ static const struct {
              [TAMIS_NETWORK_RECOMPUTE] = {"network_recompute.cu", "network_recompute"},
              [TAMIS_NETWORK_DESCEND] = {"network_descend.cu", "network_descend"},
              [TAMIS_NETWORK_WEIGHTS] = {"network_weights.cu", "network_weights"},
+             [TAMIS_NETWORK_BACK] = {"network_back.cu", "network_back"},
+             [TAMIS_NETWORK_FIRST_LAYER] = {"network_first_layer.cu", "network_first_layer"},
              [TAMIS_NETWORK_PACK] = {"network_pack.cu", "network_pack"},
              [TAMIS_NETWORK_JOIN] = {"network_join.cu", "network_join"},
              [TAMIS_NETWORK_ADD] = {"network_add.cu", "network_add"}};

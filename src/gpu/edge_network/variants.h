@@ -9,6 +9,8 @@ typedef enum tamis_network_kernel {
     TAMIS_NETWORK_RECOMPUTE,
     TAMIS_NETWORK_DESCEND,
     TAMIS_NETWORK_WEIGHTS,
+    TAMIS_NETWORK_BACK,
+    TAMIS_NETWORK_FIRST_LAYER,
     TAMIS_NETWORK_PACK,
     TAMIS_NETWORK_JOIN,
     TAMIS_NETWORK_ADD
@@ -19,6 +21,7 @@ typedef enum tamis_network_kernel {
     NAME(ELEMENT, element)                                                                                             \
     NAME(INDEX, index)                                                                                                 \
     NAME(OFFSET, offset)                                                                                               \
+    NAME(PLACE, place)                                                                                                 \
     NAME(GROUP, group)                                                                                                 \
     NAME(GROUPS, groups)                                                                                               \
     NAME(MMA, mma)                                                                                                     \
@@ -45,6 +48,7 @@ typedef enum tamis_network_kernel {
     NAME(HAS_D_OUT, has_d_out)                                                                                         \
     NAME(HAS_D_GAIN, has_d_gain)                                                                                       \
     NAME(HAS_DE, has_de)                                                                                               \
+    NAME(HAS_DW, has_dw)                                                                                               \
     NAME(WIDE_STORES, wide_stores)
 
 #define TAMIS_NETWORK_FIELD(definition, field) int32_t field;

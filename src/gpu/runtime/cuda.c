@@ -358,13 +358,15 @@ static cu_result launch_early(cu_function function, const tamis_gpu_launch *grid
 /* With the 128-byte swizzle of hopper.h. */
 static bool describe_tiles(tamis_gpu_device *device, tamis_gpu_tiles *tiles) {
     enum { SIZE = 2, LINE = 64 };
+    if (!api.tensor_map || ((cuda_device *)device)->architecture < 90) return false;
+    if (!tiles) return true;
     const tamis_matrix *const of = tiles->of;
     const bool several = tiles->members > 1 && of->batch_stride != 0;
     const uint64_t sizes[] = {(uint64_t)tiles->numbers, (uint64_t)tiles->rows, several ? (uint64_t)tiles->members : 1};
     const uint64_t row = (uint64_t)of->stride * SIZE;
     const uint64_t strides[] = {row, several ? (uint64_t)of->batch_stride * SIZE : row};
     const uint32_t box[] = {LINE, tiles->tile_rows, 1}, steps[] = {1, 1, 1};
-    if (!api.tensor_map || ((cuda_device *)device)->architecture < 90 || enter(device) != TAMIS_OK) return false;
+    if (enter(device) != TAMIS_OK) return false;
     const cu_result result =
         api.tensor_map((cu_tensor_map *)tiles->words, CU_TENSOR_MAP_UINT16, 3, (char *)of->at.base + of->at.bytes,
                        sizes, strides, box, steps, 0, CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_256B, 0);

@@ -117,7 +117,7 @@ struct tamis_gpu_runtime {
     tamis_status (*launch)(tamis_gpu_device *device, void *stream, tamis_gpu_kernel *kernel,
                            const tamis_gpu_launch *launch, const tamis_gpu_argument *arguments, int count);
 
-    /* Sets tiles->words; false if the chip or the driver cannot copy such tiles. NULL: no chip can. */
+    /* Sets tiles->words; false if the chip or the driver cannot copy such tiles (NULL: any). NULL: no chip can. */
     bool (*describe_tiles)(tamis_gpu_device *device, tamis_gpu_tiles *tiles);
 
     /* `stream`: that of the work that will use the memory, or TAMIS_ALL_STREAMS; the same for both. release: false if
