@@ -19,6 +19,7 @@ from ._library import lib, must
 from ._views import View, vector, view
 
 BEYOND = 2**63  # too large for int64
+MOST_32 = 2**31 - 1
 NO_VALUES = "none"  # no values, or integers, which are allowed only for patterns
 
 
@@ -42,7 +43,7 @@ class Sparse:
             struct.index_type, struct.columns = _types.INDEX[columns_view.type], columns_view.pointer
         else:
             self._views, nnz = [], mask.nnz
-            struct.index_type, struct.mask = c.TAMIS_I64 if mask.wide else c.TAMIS_I32, ctypes.addressof(mask.struct)
+            struct.index_type, struct.mask = c.TAMIS_I64 if shape[1] > MOST_32 else c.TAMIS_I32, ctypes.addressof(mask.struct)
         struct.nnz = nnz
         if not coo:
             other = _indices(index, f"{name}'s row offsets", first + 1)

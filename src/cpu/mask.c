@@ -1,18 +1,19 @@
 /*
  * The pattern of a mask of attention (tamis/mask.h) in host memory. The columns that a row keeps are found 32 at a
- * time, as the bits of a word, or at once if they are only the first places and a window.
+ * time, as the bits of a word, or at once if they are runs (sparse/mask_runs.h).
  */
 #include "base/status.h"
 #include "base/threads.h"
 #include "cpu/parts.h"
 #include "sparse/index.h"
+#include "sparse/mask_runs.h"
 #include "sparse/structure.h"
 
 enum { SHARE = 1 << 14 /* rows or columns that pay for one more thread */ };
 
 typedef struct job {
     const tamis_mask *mask;
-    bool everything; /* no part is set: everything is kept */
+    bool in_runs, everything; /* tamis_mask_has_runs, tamis_mask_keeps_all */
     tamis_index_type offset_type, index_type;
     void *offsets; /* while counting, row r has its count at r + 1 */
     void *columns;
@@ -24,7 +25,7 @@ typedef struct row {
     int64_t window, window_end;     /* columns of the window; none if the end is not greater */
     int64_t head;                   /* the first places */
     int64_t block_begin, block_end; /* its entries of mask.blocks */
-    bool all, runs;                 /* all: keeps every column before the end; runs: only head and window */
+    bool all;                       /* keeps every column before the end */
 } row;
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -54,7 +55,6 @@ static row row_of(const job *j, int64_t r) {
         x.block_begin = tamis_index_load(m->blocks->offsets, m->blocks->offset_type, i / m->block);
         x.block_end = tamis_index_load(m->blocks->offsets, m->blocks->offset_type, i / m->block + 1);
     }
-    x.runs = m->every == 0 && m->dilation == 1 && m->global_count == 0 && x.block_begin == x.block_end;
     return x;
 }
 
@@ -147,12 +147,17 @@ static int64_t next_base(const tamis_mask *m, const row *x, const reached *at) {
 
 /* ------------------------------------------------------------------------------------------ rows */
 
+static int64_t count_runs(const job *j, int64_t r) {
+    const tamis_runs runs = tamis_mask_runs(j->mask, false, r);
+    return tamis_runs_length(&runs);
+}
+
 static int64_t count_row(const job *j, int64_t r) {
+    if (j->in_runs) return count_runs(j, r);
     const row x = row_of(j, r);
     reached at = start_of(j->mask, &x);
     int64_t count = 0;
     if (x.all) return x.end;
-    if (x.runs) return x.head + larger(x.window_end - larger(x.window, x.head), 0);
     for (; at.base < x.end; at.base = next_base(j->mask, &x, &at))
         count += __builtin_popcount(bits_of(j->mask, &x, &at));
     return count;
@@ -164,14 +169,16 @@ TAMIS_INLINE int64_t store_run(void *columns, tamis_index_type type, int64_t at,
 }
 
 TAMIS_INLINE void fill_row(const job *j, tamis_index_type type, int64_t r) {
+    int64_t at = tamis_index_load(j->offsets, j->offset_type, r);
+    if (j->in_runs) {
+        const tamis_runs runs = tamis_mask_runs(j->mask, false, r);
+        for (int k = 0; k < 2; k++) at = store_run(j->columns, type, at, runs.begins[k], runs.ends[k] - runs.begins[k]);
+        return;
+    }
     const row x = row_of(j, r);
     const int64_t before = x.member * j->mask->cols;
-    int64_t at = tamis_index_load(j->offsets, j->offset_type, r);
-    if (x.all || x.runs) {
-        at = store_run(j->columns, type, at, before, x.all ? x.end : x.head);
-        if (x.all) return;
-        const int64_t from = larger(x.window, x.head);
-        store_run(j->columns, type, at, before + from, x.window_end - from);
+    if (x.all) {
+        store_run(j->columns, type, at, before, x.end);
         return;
     }
     for (reached word = start_of(j->mask, &x); word.base < x.end; word.base = next_base(j->mask, &x, &word)) {
@@ -210,9 +217,7 @@ static void fill_share(void *context, int thread, int threads) {
 }
 
 static job job_of(const tamis_mask *m) {
-    return (job){.mask = m,
-                 .everything =
-                     m->left < 0 && m->right < 0 && !m->every && !m->globals && !m->global_count && !m->blocks};
+    return (job){.mask = m, .in_runs = tamis_mask_has_runs(m), .everything = tamis_mask_keeps_all(m)};
 }
 
 tamis_status tamis_cpu_mask_offsets(void *device, void *stream, int threads, const tamis_mask *mask,

@@ -6,6 +6,7 @@
 
 #include "base/edges.h"
 #include "gpu/algorithms.h"
+#include "gpu/methods.h"
 #include "gpu/plan.h"
 #include "instances.h"
 
@@ -55,6 +56,38 @@ static void try_types_and_edges(const tamis_algorithm *algorithm, tamis_operatio
         }
 }
 
+/* A mask without a list of columns, more places than its columns' type counts. */
+static void try_mask(const tamis_algorithm *algorithm, tamis_type type, bool wanted) {
+    enum { ROWS = 1 << 20, WINDOW = 1 << 13 };
+    tamis_mask mask = TAMIS_MASK_INIT;
+    mask.rows = mask.cols = ROWS;
+    mask.left = WINDOW - 1;
+    const tamis_evidence evidence = {
+        .profile = {.rows = ROWS, .cols = ROWS, .nnz = (int64_t)ROWS * WINDOW, .sorted = true}};
+    const tamis_problem problem = {.operation = TAMIS_OP_FUSED,
+                                   .edge = TAMIS_EDGE_SOFTMAX,
+                                   .type = type,
+                                   .output_type = type,
+                                   .value_type = type,
+                                   .rows = ROWS,
+                                   .cols = ROWS,
+                                   .nnz = evidence.profile.nnz,
+                                   .offset_type = TAMIS_I64,
+                                   .mask = &mask,
+                                   .inner = 64,
+                                   .width = 64,
+                                   .batch = 1,
+                                   .deterministic = true,
+                                   .parameters = "",
+                                   .evidence = &evidence,
+                                   .device = &device.shared};
+    char reason[256] = "";
+    problems++;
+    if (tamis_gpu_accepts(algorithm, &problem, reason, sizeof reason) == wanted) return;
+    failures++;
+    printf("FAILED a mask, %s: %s\n", tamis_type_name(type), wanted ? reason : "taken, and was to be declined");
+}
+
 TEST_RUN() {
     int count = 0;
     setenv("XDG_CACHE_HOME", "", 1); /* nothing of this is to be kept on disk */
@@ -64,6 +97,8 @@ TEST_RUN() {
         for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++)
             if (tamis_gpu_catalogue(a)->description.operations & 1u << operation)
                 try_types_and_edges(tamis_gpu_catalogue(a), (tamis_operation)operation);
+    try_mask(&tamis_gpu_tensor.common, TAMIS_BF16, true);
+    try_mask(&tamis_gpu_tensor.common, TAMIS_F32, false); /* which needs the list */
     printf("%d algorithms, %d problems, %d failures\n", count, problems, failures);
     return failures > 0 || problems == 0;
 }

@@ -6,6 +6,7 @@
 #include "gpu/compile/utility.h"
 #include "gpu/structure/sort.h"
 #include "sparse/index.h"
+#include "sparse/mask_runs.h"
 
 static const char *const file = "mask.simt";
 
@@ -27,17 +28,16 @@ static tamis_status launch(tamis_gpu_device *device, void *stream, const tamis_m
     const tamis_sparse *const blocks = m->blocks;
     const bool has_blocks = blocks && blocks->nnz > 0;
     const int64_t lanes = lanes_of(m), in_group = TAMIS_GPU_GROUP / lanes;
-    const bool everything = m->left < 0 && m->right < 0 && !m->every && !m->globals && !m->global_count && !m->blocks;
     return tamis_gpu_utility(
         device, stream, file, "mask_rows", kinds,
         tamis_gpu_groups((m->members * m->rows + in_group - 1) / in_group * TAMIS_GPU_GROUP),
         TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("rows", m->rows), tamis_gpu_integer("cols", m->cols),
                             tamis_gpu_integer("members", m->members), tamis_gpu_integer("from_place", m->offset),
                             tamis_gpu_integer("from_end", m->from_end), tamis_gpu_integer("causal", m->causal),
-                            tamis_gpu_integer("everything", everything), tamis_gpu_integer("left", m->left),
-                            tamis_gpu_integer("right", m->right), tamis_gpu_integer("dilation", m->dilation),
-                            tamis_gpu_integer("every", m->every), tamis_gpu_integer("globals", m->globals),
-                            tamis_gpu_integer("sinks", m->sinks),
+                            tamis_gpu_integer("everything", tamis_mask_keeps_all(m)),
+                            tamis_gpu_integer("left", m->left), tamis_gpu_integer("right", m->right),
+                            tamis_gpu_integer("dilation", m->dilation), tamis_gpu_integer("every", m->every),
+                            tamis_gpu_integer("globals", m->globals), tamis_gpu_integer("sinks", m->sinks),
                             tamis_gpu_memory("global_list", m->global_count ? m->global_list : any),
                             tamis_gpu_integer("global_count", m->global_count),
                             tamis_gpu_integer("global_wide", wide(m->global_type)),

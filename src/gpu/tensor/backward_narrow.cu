@@ -92,7 +92,7 @@ typedef struct problem {
 /* The other row at place `j` of an own row in a cell; -1: no nonzero there (cell_masks of cell_entries.cu). */
 FUNCTION int64 other_of(const problem &p, int64 c, int row_in, int j) {
     const int thread = row_in / 16 * 32 + row_in % 8 * 4 + j % 8 / 2, bit = j / 8 * 4 + row_in / 8 % 2 * 2 + j % 2;
-    if (!(p.masks[c * THREADS + thread] >> bit & 1)) return -1;
+    if (!(p.masks[p.cells[c].entries * THREADS + thread] >> bit & 1)) return -1;
     return p.together[c] >= 0 ? p.together[c] + j : (int64)p.lists[p.cells[c].list + j];
 }
 
@@ -411,7 +411,7 @@ KERNEL backward_narrow(BACKWARD_PARAMETERS, int64 others, int32 each, int32 more
     fill_ring(record, coming, records, together, lists, others, begin, end, item, copy_to);
     load_mixed_record(record, records, together, min(begin + STAGES, end - 1));
     int stage = 0, fresh = 1; /* fresh: a panel begins */
-    uint32 next_wanted = masks[(int64)begin * THREADS + item];
+    uint32 next_wanted = masks[all[begin].entries * THREADS + item];
     int64 panel = all[begin].panel, next_panel = all[begin].next_panel;
     float sums[OUTS], lse[2], delta[2];
     row_sums of;
@@ -447,7 +447,7 @@ KERNEL backward_narrow(BACKWARD_PARAMETERS, int64 others, int32 each, int32 more
         if (!COPIES_FIRST) copy_next(c, stage);
         int64 after = next_panel;
         if (c + 1 < end) {
-            next_wanted = masks[(int64)(c + 1) * THREADS + item];
+            next_wanted = masks[all[c + 1].entries * THREADS + item];
             after = all[c + 1].next_panel;
         }
         fresh = panel != next_panel;

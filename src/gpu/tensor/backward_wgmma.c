@@ -211,6 +211,7 @@ static tamis_status make_cells(tamis_prepared *p, back_state *s) {
     const bool direct = is_narrow(&p->problem); /* rows are not split first */
     const tamis_gpu_cell_masks masks = {.filled = direct ? INT32_MAX : tamis_gpu_round_up(p->problem.cols, SIDE),
                                         .apart = direct ? 1 : 8,
+                                        .numbered = direct,
                                         .masks = &s->masks,
                                         .together = &s->together};
     return tamis_gpu_tensor_cells_mask(p, &s->cells, &masks);

@@ -164,8 +164,8 @@ KERNEL records_of_runs(int64 count, int64 cols, int64 tiles, int32 shift, int32 
     }
 }
 
-/* Writes the masks of a cell's threads from the words of its rows. */
-FUNCTION void write_masks(const uint32 *words, uint32 *masks, int side, int shift) {
+/* Writes the masks of a cell's threads, at that number of masks, from the words of its rows. */
+FUNCTION void write_masks(const uint32 *words, uint32 *masks, int64 number, int side, int shift) {
     const int of_row = 1 << shift - 5, of_thread = of_row / 2, all = side * of_row;
     for (int at = LOCAL_ID; at < all; at += GROUP) {
         const int thread = at / of_thread, first_row = thread / 32 * 16 + thread % 32 / 4;
@@ -174,7 +174,7 @@ FUNCTION void write_masks(const uint32 *words, uint32 *masks, int side, int shif
             const int column = at % of_thread * 64 + i / 4 * 8 + thread % 4 * 2 + i % 2;
             mask |= (words[(first_row + i / 2 % 2 * 8) * of_row + column / 32] >> column % 32 & 1) << i;
         }
-        masks[GROUP_X * all + at] = mask;
+        masks[number * all + at] = mask;
     }
 }
 
@@ -188,38 +188,74 @@ FUNCTION void find_scattered(int32 *scattered, const cell_record *record, const 
         scattered[0] = 1;
 }
 
-/* The same as cell_masks without `by_rows`, from the runs of the mask's rows. */
-KERNEL masks_of_runs(IN(int64, records), int64 rows, RUNS_PARAMETERS, IN(index, lists), int32 side, int32 shift,
-                     int32 aligned, int32 apart, int64 filled, OUT(uint32, masks), OUT(int32, together)) {
-    SHARED(int32, scattered, 1);
-    SHARED(uint32, words, SIDE_MOST * SIDE_MOST / 32);
-    SHARED(row_runs, runs, SIDE_MOST);
-    SHARED(int64, columns, SIDE_MOST);
-    const mask_runs mask = MASK_RUNS;
-    const cell_record *const record = (const cell_record *)records + GROUP_X;
+/* The words of a cell's rows, from the runs of the mask's rows. All of the group call it; ends with a barrier. */
+FUNCTION void words_of_runs(uint32 *words, row_runs *runs, int64 *columns, const mask_runs &mask, const cell_record *record, int64 rows,
+                            const index *lists, int side, int shift, int aligned) {
     const int item = LOCAL_ID, of_row = 1 << shift - 5;
-    const int64 start = aligned ? record->list : (int64)lists[record->list];
+    const int64 row = record->panel * side + item;
     const row_runs none = {{0, 0}, {0, 0}};
-    if (item < side)
-        runs[item] = record->panel * side + item < rows ? runs_of(mask, record->panel * side + item) : none;
-    if (item < 1 << shift)
-        columns[item] = item > record->last ? -1 : aligned ? start + item : (int64)lists[record->list + item];
-    find_scattered(scattered, record, lists, start, shift, aligned, apart, filled);
+    if (item < side) runs[item] = row < rows ? runs_of(mask, row) : none;
+    if (item < 1 << shift) columns[item] = item > record->last ? -1 : aligned ? record->list + item : (int64)lists[record->list + item];
     group_barrier();
     for (int i = item; i < side * of_row; i += GROUP) {
         const row_runs of = runs[i / of_row];
         uint32 word = 0;
         for (int k = 0; k < 32; k++) {
             const int64 column = columns[i % of_row * 32 + k];
-            const int kept =
-                (column >= of.begin[0] && column < of.end[0]) || (column >= of.begin[1] && column < of.end[1]);
+            const int kept = (column >= of.begin[0] && column < of.end[0]) || (column >= of.begin[1] && column < of.end[1]);
             word |= (uint32)kept << k;
         }
         words[i] = word;
     }
     group_barrier();
-    write_masks(words, masks, side, shift);
-    if (item == 0) together[GROUP_X] = scattered[0] ? -1 : (int32)start;
+}
+
+/* Finds together[cell], as cell_masks does, and what a cell of a mask without a list of columns is to store: counts[cell] is 1 if it has masks
+   of its own, since it is not full, and places[cell] the number of its columns if they are not contiguous. One group per cell. */
+KERNEL shapes_of_runs(IN(int64, records), int64 rows, RUNS_PARAMETERS, IN(index, lists), int32 side, int32 shift, int32 aligned, int32 apart,
+                      int64 filled, OUT(int32, together), OUT(int64, counts), OUT(int64, places)) {
+    SHARED(int32, scattered, 1);
+    SHARED(int32, lacking, 1);
+    SHARED(uint32, words, SIDE_MOST * SIDE_MOST / 32);
+    SHARED(row_runs, runs, SIDE_MOST);
+    SHARED(int64, columns, SIDE_MOST);
+    const mask_runs mask = MASK_RUNS;
+    const cell_record *const record = (const cell_record *)records + GROUP_X;
+    const int64 start = aligned ? record->list : (int64)lists[record->list];
+    if (LOCAL_ID == 0) lacking[0] = 0;
+    find_scattered(scattered, record, lists, start, shift, aligned, apart, filled);
+    words_of_runs(words, runs, columns, mask, record, rows, lists, side, shift, aligned);
+    for (int i = LOCAL_ID; i < side << shift - 5; i += GROUP)
+        if (words[i] != 0xffffffffu) lacking[0] = 1;
+    group_barrier();
+    if (LOCAL_ID > 0) return;
+    together[GROUP_X] = scattered[0] ? -1 : (int32)start;
+    counts[GROUP_X] = lacking[0];
+    places[GROUP_X] = scattered[0] && !aligned ? record->last + 1 : 0;
+    if (GROUP_X == GROUPS_X - 1) counts[GROUPS_X] = places[GROUPS_X] = 0;
+}
+
+/* Stores it, from the prefix sums of these. Masks 0 are all ones, for full cells. lists: columns of panels; kept: of cells that are not contiguous. */
+KERNEL masks_of_runs(OUT(int64, records), int64 rows, RUNS_PARAMETERS, IN(index, lists), int32 side, int32 shift, int32 aligned,
+                     IN(int64, counts), IN(int64, places), OUT(uint32, masks), OUT(index, kept)) {
+    SHARED(uint32, words, SIDE_MOST * SIDE_MOST / 32);
+    SHARED(row_runs, runs, SIDE_MOST);
+    SHARED(int64, columns, SIDE_MOST);
+    const mask_runs mask = MASK_RUNS;
+    cell_record *const record = (cell_record *)records + GROUP_X;
+    const int64 number = counts[GROUP_X + 1] > counts[GROUP_X] ? counts[GROUP_X + 1] : 0, first = places[GROUP_X], end = places[GROUP_X + 1];
+    words_of_runs(words, runs, columns, mask, record, rows, lists, side, shift, aligned);
+    if (number > 0) write_masks(words, masks, number, side, shift);
+    if (first + LOCAL_ID < end) kept[first + LOCAL_ID] = (index)columns[LOCAL_ID];
+    if (LOCAL_ID == 0) {
+        record->entries = number;
+        if (!aligned) record->list = first;
+    }
+}
+
+/* Cell c has masks c. */
+KERNEL number_masks(int64 count, OUT(int64, records)) {
+    FOR_EACH(c, count) ((cell_record *)records)[c].entries = c;
 }
 
 /* Bit masks of cells. For each thread of the four warps that hold the products of 64 rows (hopper.h) a word for 64
@@ -245,7 +281,7 @@ KERNEL cell_masks(IN(int64, records), IN(ushort, entries), IN(index, row_offsets
     }
     group_barrier();
     for (int i = item; by_rows && i < all; i += GROUP) row_masks[GROUP_X * all + i] = words[i];
-    write_masks(words, masks, side, shift);
+    write_masks(words, masks, GROUP_X, side, shift);
     if (item == 0) together[GROUP_X] = scattered[0] ? -1 : (int32)start;
     if (!by_rows) return;
     for (int i = 0; item < side && i < of_row; i++) count += bits_set(words[item * of_row + i]);

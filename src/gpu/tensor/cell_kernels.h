@@ -2,7 +2,7 @@
  * Shared by the kernels of cells: the records that cell_entries.cu writes, and how groups share cells.
  */
 typedef struct cell_record {
-    int64 entries, list;        /* begin of its entries and of its columns */
+    int64 entries, list; /* begin of its entries and of its columns; 16 bits with masks: their number, for entries */
     int64 panel, next_panel;    /* its panel, and the next cell's */
     int32 begins[8 + 1];        /* of the entries of each 16 rows, relative to `entries`; and the end */
     int32 last;                 /* the last of its columns */

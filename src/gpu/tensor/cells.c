@@ -44,7 +44,8 @@ static void release_masked(const tamis_prepared *p, tamis_gpu_tensor_cells *cell
     if (!cells->masked) return;
     tamis_gpu_release(p->device, p->problem.stream, cells->row_offsets);
     tamis_gpu_release(p->device, p->problem.stream, cells->entries);
-    cells->row_offsets = cells->entries = NULL;
+    tamis_gpu_release(p->device, tamis_kept_stream(&p->problem), cells->panel_lists);
+    cells->row_offsets = cells->entries = cells->panel_lists = NULL;
 }
 
 /* Builds gathered cells: some of the columns that a panel has, at a time. */
@@ -158,8 +159,8 @@ static tamis_status cells_of_runs(tamis_prepared *p, tamis_gpu_tensor_cells *to)
                               tamis_gpu_integer("tiles", tiles), tamis_gpu_integer("shift", shift_of(to)),
                               tamis_gpu_integer("aligned", to->aligned), tamis_gpu_memory("cells", index.cells),
                               tamis_gpu_memory("starts", index.starts), tamis_gpu_memory("records", to->records))));
-    if (!to->aligned)
-        to->lists = tamis_gpu_index_keep(p, &index.list, index.count, tamis_index_size(problem->index_type));
+    to->panel_lists = index.list;
+    index.list = NULL;
 done:
     tamis_gpu_index_release(p, &index);
     return status;
@@ -179,33 +180,87 @@ tamis_status tamis_gpu_tensor_cells_build(tamis_prepared *p, tamis_gpu_tensor_ce
     return status;
 }
 
-static tamis_status make_masks(tamis_prepared *p, const tamis_gpu_tensor_cells *cells, const tamis_gpu_cell_masks *to) {
+/* Temporary memory for the masks of a mask without a list of columns. */
+typedef struct storing {
+    void *counts, *places, *scratch;
+} storing;
+
+/* Finds which cells have masks of their own, and columns of their own: prefix sums, whose ends are totals. */
+static tamis_status find_shapes(tamis_prepared *p, const tamis_gpu_tensor_cells *cells, const tamis_gpu_cell_masks *to,
+                                storing *s, int64_t *totals) {
+    tamis_gpu_device *const device = p->device;
+    void *const stream = p->problem.stream;
+    const int64_t count = cells->count + 1;
+    TRY(tamis_gpu_allocate(device, stream, tamis_bytes(count, 8), "masks of the cells", &s->counts));
+    TRY(tamis_gpu_allocate(device, stream, tamis_bytes(count, 8), "columns of the cells", &s->places));
+    TRY(tamis_gpu_allocate(device, stream, tamis_gpu_scan_scratch(count), "prefix sums", &s->scratch));
+    TRY(launch(p, "shapes_of_runs", cells->count,
+               TAMIS_GPU_ARGUMENTS(tamis_gpu_memory("records", cells->records),
+                                   tamis_gpu_integer("rows", p->problem.rows), TAMIS_GPU_RUNS(&p->problem, NULL),
+                                   tamis_gpu_memory("lists", cells->panel_lists),
+                                   tamis_gpu_integer("side", cells->rows), tamis_gpu_integer("shift", shift_of(cells)),
+                                   tamis_gpu_integer("aligned", cells->aligned), tamis_gpu_integer("apart", to->apart),
+                                   tamis_gpu_integer("filled", to->filled), tamis_gpu_memory("together", *to->together),
+                                   tamis_gpu_memory("counts", s->counts), tamis_gpu_memory("places", s->places))));
+    void *const sums[] = {s->counts, s->places};
+    for (int i = 0; i < 2; i++) {
+        TRY(tamis_gpu_scan(device, stream, (tamis_place){sums[i], 0}, count, (tamis_place){s->scratch, 0}));
+        TRY(device->runtime->read(device, stream, &totals[i], (tamis_place){sums[i], cells->count * 8}, 8));
+    }
+    return TAMIS_OK;
+}
+
+/* Full cells share their masks, and only cells of scattered columns keep these: a long window has few others. */
+static tamis_status masks_of_runs(tamis_prepared *p, tamis_gpu_tensor_cells *cells, const tamis_gpu_cell_masks *to) {
+    tamis_status status = TAMIS_OK;
+    const size_t size = (size_t)(cells->rows * cells->columns / 8); /* of a cell's masks */
+    storing s = {NULL, NULL, NULL};
+    int64_t totals[2] = {0, 0};
+    TRY(tamis_gpu_add_kept(p, to->together, cells->count, 4, "columns of the cells"));
+    TRY_GOTO(done, find_shapes(p, cells, to, &s, totals));
+    TRY_GOTO(done, tamis_gpu_add_kept(p, to->masks, totals[0] + 1, size, "masks of the cells"));
+    TRY_GOTO(done, p->device->runtime->fill(p->device, p->problem.stream, (tamis_place){*to->masks, 0}, 0xff, size));
+    if (totals[1] > 0)
+        TRY_GOTO(done, tamis_gpu_add_kept(p, &cells->lists, totals[1], tamis_index_size(p->problem.index_type),
+                                          "columns of the cells"));
+    TRY_GOTO(done, launch(p, "masks_of_runs", cells->count,
+                          TAMIS_GPU_ARGUMENTS(
+                              tamis_gpu_memory("records", cells->records), tamis_gpu_integer("rows", p->problem.rows),
+                              TAMIS_GPU_RUNS(&p->problem, NULL), tamis_gpu_memory("lists", cells->panel_lists),
+                              tamis_gpu_integer("side", cells->rows), tamis_gpu_integer("shift", shift_of(cells)),
+                              tamis_gpu_integer("aligned", cells->aligned), tamis_gpu_memory("counts", s.counts),
+                              tamis_gpu_memory("places", s.places), tamis_gpu_memory("masks", *to->masks),
+                              tamis_gpu_memory("kept", cells->lists))));
+done:
+    tamis_gpu_release(p->device, p->problem.stream, s.counts);
+    tamis_gpu_release(p->device, p->problem.stream, s.places);
+    tamis_gpu_release(p->device, p->problem.stream, s.scratch);
+    return status;
+}
+
+static tamis_status make_masks(tamis_prepared *p, tamis_gpu_tensor_cells *cells, const tamis_gpu_cell_masks *to) {
+    if (p->problem.mask) return masks_of_runs(p, cells, to);
     const int64_t rows = cells->count * cells->rows;
     const size_t size = (size_t)cells->columns / 8; /* of a row's bits */
     TRY(tamis_gpu_add_kept(p, to->masks, rows, size, "masks of the cells"));
     TRY(tamis_gpu_add_kept(p, to->together, cells->count, 4, "columns of the cells"));
-    if (p->problem.mask)
-        return launch(
-            p, "masks_of_runs", cells->count,
-            TAMIS_GPU_ARGUMENTS(tamis_gpu_memory("records", cells->records), tamis_gpu_integer("rows", p->problem.rows),
-                                TAMIS_GPU_RUNS(&p->problem, NULL), tamis_gpu_memory("lists", cells->lists),
-                                tamis_gpu_integer("side", cells->rows), tamis_gpu_integer("shift", shift_of(cells)),
-                                tamis_gpu_integer("aligned", cells->aligned), tamis_gpu_integer("apart", to->apart),
-                                tamis_gpu_integer("filled", to->filled), tamis_gpu_memory("masks", *to->masks),
-                                tamis_gpu_memory("together", *to->together)));
     if (to->row_masks) TRY(tamis_gpu_add_kept(p, to->row_masks, rows, size, "masks of the cells' rows"));
     if (to->firsts)
         TRY(tamis_gpu_add_kept(p, to->firsts, rows, tamis_index_size(p->problem.index_type), "rows of the masks"));
-    return launch(p, "cell_masks", cells->count,
-                  TAMIS_GPU_ARGUMENTS(
-                      tamis_gpu_memory("records", cells->records), tamis_gpu_memory("entries", cells->entries),
-                      tamis_gpu_memory("row_offsets", cells->row_offsets), tamis_gpu_memory("lists", cells->lists),
-                      tamis_gpu_integer("side", cells->rows), tamis_gpu_integer("shift", shift_of(cells)),
-                      tamis_gpu_integer("aligned", cells->aligned), tamis_gpu_integer("apart", to->apart),
-                      tamis_gpu_integer("filled", to->filled), tamis_gpu_memory("together", *to->together),
-                      tamis_gpu_memory("masks", *to->masks), tamis_gpu_integer("by_rows", to->row_masks && to->firsts),
-                      tamis_gpu_memory("row_masks", to->row_masks ? *to->row_masks : NULL),
-                      tamis_gpu_memory("firsts", to->firsts ? *to->firsts : NULL)));
+    TRY(launch(p, "cell_masks", cells->count,
+               TAMIS_GPU_ARGUMENTS(
+                   tamis_gpu_memory("records", cells->records), tamis_gpu_memory("entries", cells->entries),
+                   tamis_gpu_memory("row_offsets", cells->row_offsets), tamis_gpu_memory("lists", cells->lists),
+                   tamis_gpu_integer("side", cells->rows), tamis_gpu_integer("shift", shift_of(cells)),
+                   tamis_gpu_integer("aligned", cells->aligned), tamis_gpu_integer("apart", to->apart),
+                   tamis_gpu_integer("filled", to->filled), tamis_gpu_memory("together", *to->together),
+                   tamis_gpu_memory("masks", *to->masks), tamis_gpu_integer("by_rows", to->row_masks && to->firsts),
+                   tamis_gpu_memory("row_masks", to->row_masks ? *to->row_masks : NULL),
+                   tamis_gpu_memory("firsts", to->firsts ? *to->firsts : NULL))));
+    if (!to->numbered) return TAMIS_OK;
+    return launch(
+        p, "number_masks", tamis_gpu_groups(cells->count),
+        TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("count", cells->count), tamis_gpu_memory("records", cells->records)));
 }
 
 tamis_status tamis_gpu_tensor_cells_mask(tamis_prepared *p, tamis_gpu_tensor_cells *cells,

@@ -16,7 +16,8 @@ typedef struct tamis_gpu_tensor_cells {
     bool aligned;          /* cells of contiguous columns, without a list */
     bool masked;           /* masks replace the entries and the rows' offsets, which are then not kept */
     void *records, *row_offsets, *entries;
-    void *lists; /* index: columns of the cells; NULL if aligned */
+    void *lists;       /* index: columns of the cells; NULL if aligned */
+    void *panel_lists; /* of a mask without a list of columns, until it has masks: columns of the panels */
 } tamis_gpu_tensor_cells;
 
 /* True if panels use nearly all columns anyway: then cells should be aligned. */
@@ -41,6 +42,7 @@ int64_t tamis_gpu_tensor_members_near(const tamis_prepared *p, const tamis_gpu_t
 typedef struct tamis_gpu_cell_masks {
     int64_t filled; /* contiguous columns must be below it */
     int64_t apart;  /* and begin at a multiple of it */
+    bool numbered;  /* kernels find a cell's masks by the number in its record; else cell c has masks c */
     void **masks, **together, **row_masks, **firsts;
 } tamis_gpu_cell_masks;
 tamis_status tamis_gpu_tensor_cells_mask(tamis_prepared *p, tamis_gpu_tensor_cells *cells,

@@ -173,13 +173,13 @@ FUNCTION void release(uint32 gate, int lane) {
     if (lane == 0) gate_arrive(gate);
 }
 
-FUNCTION void load_mask(uint32 *wanted, const uint32 *masks, int64 c, int item) {
+FUNCTION void load_mask(uint32 *wanted, const uint32 *masks, int64 number, int item) {
 #if WORDS == 2
-    const uint2 both = *(const uint2 *)(masks + (c * MULTIPLYING + item) * 2);
+    const uint2 both = *(const uint2 *)(masks + (number * MULTIPLYING + item) * 2);
     wanted[0] = both.x;
     wanted[1] = both.y;
 #else
-    wanted[0] = masks[c * MULTIPLYING + item];
+    wanted[0] = masks[number * MULTIPLYING + item];
 #endif
 }
 
@@ -228,7 +228,8 @@ FUNCTION void multiply_cells(const problem &p, const cell_run &run, const shared
     uint32 wanted[WORDS], factors[SCORES / 2];
     float x[SCORES], sums[OUTS], factor[2];
     row_state state;
-    int stop = run.begin; /* of the panel's cells */
+    int stop = run.begin;                                    /* of the panel's cells */
+    int number = (int)all[min(run.begin + 1, last)].entries; /* of the next cell's masks */
     const auto take_scores = [&](int c) { /* turns a cell's scores, which are there, into exponentials */
         PRODUCTS_PIN(x, SCORES);
         release_scores(view, shared, c + 1 == stop, lane);
@@ -236,11 +237,12 @@ FUNCTION void multiply_cells(const problem &p, const cell_run &run, const shared
         text_scores(x, 0, 0, p.text, columns_of(all + c, together[c], lists), all[c].panel * ROWS + item / 32 * 16 + lane / 4, p.rows, lane);
 #endif
         finish_scores(x, p.in_log2, !rises, wanted);
-        load_mask(wanted, masks, min(c + 1, last), item);
+        load_mask(wanted, masks, number, item);
+        number = (int)all[min(c + 2, last)].entries;
         return exponentials(state, factor, x, in_log2);
     };
     if (team == 1) pass_turn(team);
-    load_mask(wanted, masks, run.begin, item);
+    load_mask(wanted, masks, all[run.begin].entries, item);
 #pragma unroll 1
     for (int c = run.begin; c < run.end;) {
         const int first = c;

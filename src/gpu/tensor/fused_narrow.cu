@@ -70,7 +70,7 @@ KERNEL fused_narrow(FUSED_PARAMETERS) {
     fill_ring(record, coming, records, together, lists, others, begin, end, item, copy_to);
     load_mixed_record(record, records, together, min(begin + STAGES, end - 1));
     int stage = 0, fresh; /* fresh: a panel begins next */
-    uint32 next_wanted = masks[(int64)begin * THREADS + item];
+    uint32 next_wanted = masks[all[begin].entries * THREADS + item];
     int64 panel = all[begin].panel, next_panel = all[begin].next_panel;
     int first = begin; /* the panel's first cell here */
     float sums[OUTS];
@@ -93,7 +93,7 @@ KERNEL fused_narrow(FUSED_PARAMETERS) {
         copies_commit();
         int64 after = next_panel;
         if (c + 1 < end) {
-            next_wanted = masks[(int64)(c + 1) * THREADS + item];
+            next_wanted = masks[all[c + 1].entries * THREADS + item];
             after = all[c + 1].next_panel;
         }
         fresh = panel != next_panel;

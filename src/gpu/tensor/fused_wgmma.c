@@ -246,6 +246,7 @@ static tamis_status prepare(tamis_prepared *p) {
     TRY(tamis_gpu_tensor_cells_build(p, &s->cells));
     const tamis_gpu_cell_masks masks = {.filled = is_narrow(problem) ? INT32_MAX : filled(problem),
                                         .apart = is_narrow(problem) ? 1 : 8,
+                                        .numbered = is_narrow(problem),
                                         .masks = &s->masks,
                                         .together = &s->together,
                                         .row_masks = is_narrow(problem) ? NULL : &s->row_masks,

@@ -33,6 +33,8 @@ static bool accepts(const tamis_problem *problem, char *reason, size_t bytes) {
             "in 16 bits without values, on compute capability 9.0), a nonzero, and sorted columns without duplicates";
     else if (problem->type != TAMIS_F32 && !tamis_wgmma_takes(problem, &problem->evidence->profile))
         why = "SDDMM of 16 bits needs sorted columns";
+    const bool unlisted = problem->mask && problem->operation == TAMIS_OP_FUSED && tamis_fused_wgmma.unlisted(problem);
+    if (!why && unlisted) return true; /* no place of an entry is kept */
     if (!why) return tamis_gpu_cells_accept(problem, reason, bytes);
     snprintf(reason, bytes, "%s", why);
     return false;
