@@ -60,8 +60,8 @@ typedef struct tamis_problem {
     int64_t rows, cols, nnz;
     const void *offsets, *columns;
     tamis_index_type offset_type, index_type;
-    const tamis_mask *mask; /* while the plan is made: columns are NULL: a mask of runs has them; else NULL */
-    bool mask_turned;       /* of its transpose, which has no offsets either */
+    const tamis_mask *mask; /* S's while the plan is made, if its columns are not listed; else NULL */
+    bool mask_turned;       /* the problem has the transpose of the mask, and no offsets */
     bool has_values;
     int64_t inner, width; /* K and L; 0 if the operation has none */
     tamis_edge_constants edge_constants;

@@ -309,6 +309,51 @@ TEST(other_plans) {
     }
 }
 
+/* What the workspace held before must not change a bit, with rows that fill no whole panel. */
+TEST(the_workspace_may_hold_anything) {
+    static const tamis_type types[] = {TAMIS_F32, TAMIS_BF16};
+    static const int contents[] = {0, 0xff, 0x7f};
+    for (int i = 0; i < 2; i++) {
+        OWN(sample) s = windows(200, 290, 40, 3, 5);
+        const tamis_mask mask = sent(&s);
+        OWN(tamis_owned_sparse) *made = NULL;
+        OWN(tamis_plan) *plan = NULL;
+        works(tamis_mask_create(device, NULL, &mask, TAMIS_I32, TAMIS_I32, &made));
+        OWN(call) c = {.S = *tamis_owned_sparse_view(made), .options = options_for(TAMIS_OP_FUSED, K, K)};
+        c.options.type = types[i];
+        c.options.edge = TAMIS_EDGE_SOFTMAX;
+        c.options.batch = BATCH;
+        c.options.no_workspace = true;
+        c.options.algorithm = has_tensor_cores() ? "gpu-tensor" : NULL;
+        call_draw(&c, types[i]);
+        works(tamis_plan_create(device, &c.S, &c.options, &plan));
+        size_t bytes;
+        works(tamis_plan_workspace_size(plan, &bytes));
+        const size_t size = bytes_of(types[i], c.S.rows);
+        char *const before = calloc(size, 1), *const content = malloc(bytes + 1);
+        void *workspace = NULL;
+        assert_true(before && content);
+        works(tamis_device_allocate(device, bytes + 1, &workspace));
+        for (int k = 0; k < 3; k++) {
+            OWN(twin) found = twin_make(size, 0);
+            tamis_execution execution = TAMIS_EXECUTION_INIT;
+            memset(content, contents[k], bytes + 1);
+            works(tamis_device_upload(device, NULL, workspace, 0, content, bytes + 1));
+            twin_send(&found, device);
+            execution.workspace = workspace;
+            execution.workspace_bytes = bytes;
+            const tamis_dense E = dense_of(&found, types[i], c.S.rows);
+            works(tamis_plan_fused(plan, &c.in[0], &c.in[1], &c.in[2], &E, &execution));
+            twin_fetch(&found);
+            if (k > 0) assert_memory_equal(before, twin_here(&found), size);
+            memcpy(before, twin_here(&found), size);
+        }
+        tamis_device_free(device, workspace);
+        free(before);
+        free(content);
+    }
+}
+
 /* ------------------------------------------------------------------------------------------ memory */
 
 /* Bytes that the library has taken, and the most at one time. */

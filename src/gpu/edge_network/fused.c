@@ -208,7 +208,7 @@ static bool is_wide(const fused *f, const tamis_matrix *x) {
     return !x->at.base || tamis_gpu_aligned(f->device, x, (size_t)f->element, 16);
 }
 
-/* Matrices that network_first_layer.cu copies tiles from */
+/* network_first_layer.cu copies tiles of these matrices. */
 typedef struct first_tiles {
     tamis_gpu_tiles da, e, d_edges;
 } first_tiles;

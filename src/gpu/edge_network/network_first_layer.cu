@@ -2,9 +2,10 @@
  * An edge network, the end of the backward call: from dA, the gradient by the first layer's sums, to those by the
  * edges' vectors and by the layer's weights.
  *
- *   128 edges: dA, E, dEdges --bulk copies, two stages--> dA_t W1 + dEdges_t + dOut_i --> dE_t, where dA_t may have
- * been
+ *   128 edges: dA, E, dEdges --bulk copies, two stages--> dA_t W1 + dEdges_t + dOut_i --> dE_t
  *                                                     \-> += dA^T E, sums of dA's columns --> parts[share]
+ *
+ * dE_t may lie where dA_t was.
  *
  * Two warpgroups multiply from shared memory (wgmma) and a warp copies. With 128 hidden numbers each warpgroup has half
  * of the rows of dA^T E, else half of the edges. Moves four vectors for each edge, and rows of dOut. Groups take tiles

@@ -75,7 +75,7 @@ FUNCTION void normalise_back(float (*sums)[4], int which, float (*dz)[4], const 
         }
     }
     mean = factor * quad_sum(mean) / WIDTH;
-    along = factor * factor * factor * quad_sum(along) / WIDTH;
+    along = factor * (factor * (factor * quad_sum(along) / WIDTH)); /* its cube may be too large */
     UNROLL
     for (int s = 0; s < STRIPES(WIDTH); s++) {
         float gain[PIECE];

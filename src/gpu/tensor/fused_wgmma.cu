@@ -452,7 +452,8 @@ FUNCTION void multiply_cells(const operands &p, const shared_memory &shared, int
         float row_scales[2], row_factors[2];
 #pragma unroll
         for (int i = 0; i < 2; i++) {
-            row_scales[i] = noted->row_scales[row_in + 8 * i];
+            /* rows past the end have none: what lies there must not decide how the others are rounded */
+            row_scales[i] = panel * SIDE + row_in + 8 * i < p.rows ? noted->row_scales[row_in + 8 * i] : 0;
             row_factors[i] = fmaxf(fabsf(row_scales[i]) * in_log2, 0x1p-120f); /* not 0: 0 * infinity is NaN */
         }
         const float2 scales_two = *(const float2 *)(noted->scales + 2 * lane);
