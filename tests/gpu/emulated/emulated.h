@@ -294,6 +294,7 @@ static inline void ptx_ex2_approx_ftz_f32(float &y, float x) {
 }
 
 static inline float rsqrtf(float x) { return 1 / sqrtf(x); }
+static inline void ptx_mov_u32(unsigned &to) { to = 0; } /* of tid.z, which no kernel has */
 static inline void ptx_rcp_approx_ftz_f32(float &y, float x) { y = 1 / x; }
 static inline void ptx_rsqrt_approx_ftz_f32(float &y, float x) { y = 1 / sqrtf(x); }
 static inline void ptx_min_NaN_xorsign_abs_f32(float &z, float x, float most) {
