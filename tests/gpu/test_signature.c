@@ -107,23 +107,29 @@ TEST(launches_are_checked) {
     const tamis_gpu_common common = {.nnz = 7};
     const tamis_gpu_named to = tamis_gpu_memory("to", &chip), from = tamis_gpu_memory("from", &chip),
                           count = tamis_gpu_integer("count", 5), permutation = tamis_gpu_memory("permutation", &chip),
-                          out = tamis_gpu_integer("out", 1);
+                          out = tamis_gpu_integer("out", 1), members = tamis_gpu_integer("members", 1),
+                          from_step = tamis_gpu_integer("from_step", 0), to_step = tamis_gpu_integer("to_step", 0);
+#define MEMBERS members, from_step, to_step
     works(tamis_gpu_kernel_get(&chip.shared, "staging.simt",
                                "-D GROUP=256 -D TEAM=32 -D ELEMENT=32 -D INDEX=32 -D OFFSET=32 ", "permute", 0,
                                &kernel));
-    bind_and_expect(kernel, NULL, TAMIS_GPU_ARGUMENTS(count, permutation, from, to, out), NULL);
-    bind_and_expect(kernel, NULL, TAMIS_GPU_ARGUMENTS(out, to, from, permutation, count), NULL); /* in any order */
-    bind_and_expect(kernel, NULL, TAMIS_GPU_ARGUMENTS(count, permutation, from, to),
+    bind_and_expect(kernel, NULL, TAMIS_GPU_ARGUMENTS(count, MEMBERS, permutation, from, to, out), NULL);
+    bind_and_expect(kernel, NULL, TAMIS_GPU_ARGUMENTS(out, to, from, permutation, MEMBERS, count),
+                    NULL); /* in any order */
+    bind_and_expect(kernel, NULL, TAMIS_GPU_ARGUMENTS(count, MEMBERS, permutation, from, to),
                     "kernel permute takes out, which its launch does not give");
-    bind_and_expect(kernel, &common, TAMIS_GPU_ARGUMENTS(count, permutation, from, to),
+    bind_and_expect(kernel, &common, TAMIS_GPU_ARGUMENTS(count, MEMBERS, permutation, from, to),
                     "kernel permute takes out, which its launch does not give");
-    bind_and_expect(kernel, NULL, TAMIS_GPU_ARGUMENTS(count, permutation, from, to, out, tamis_gpu_real("alpha", 1)),
+    bind_and_expect(kernel, NULL,
+                    TAMIS_GPU_ARGUMENTS(count, MEMBERS, permutation, from, to, out, tamis_gpu_real("alpha", 1)),
                     "kernel permute does not take alpha, which its launch gives");
-    bind_and_expect(kernel, NULL, TAMIS_GPU_ARGUMENTS(count, permutation, from, to, out, out), "an argument twice");
-    bind_and_expect(kernel, NULL, TAMIS_GPU_ARGUMENTS(tamis_gpu_memory("count", &chip), permutation, from, to, out),
+    bind_and_expect(kernel, NULL, TAMIS_GPU_ARGUMENTS(count, MEMBERS, permutation, from, to, out, out),
+                    "an argument twice");
+    bind_and_expect(kernel, NULL,
+                    TAMIS_GPU_ARGUMENTS(tamis_gpu_memory("count", &chip), MEMBERS, permutation, from, to, out),
                     "takes count as an integer, its launch gives a place in memory");
     bind_and_expect(kernel, NULL,
-                    TAMIS_GPU_ARGUMENTS(count, permutation, from, to, tamis_gpu_integer("out", 1LL << 40)),
+                    TAMIS_GPU_ARGUMENTS(count, MEMBERS, permutation, from, to, tamis_gpu_integer("out", 1LL << 40)),
                     "takes out in 32 bits, its launch gives 1099511627776");
     tamis_gpu_kernel_release(kernel);
 }
