@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import operator
 from typing import Any, Callable, Optional, Sequence, TypeVar
 
@@ -511,15 +512,11 @@ class Pattern:
     def __reduce__(self) -> Any:
         made: Any
         if self._columns is None and self.values is None and self._unlisted() is not None:
-            made = _of_parts, (self.device, *self._masked.made_by)  # type: ignore[union-attr]
+            rows, cols, parts = self._masked.made_by  # type: ignore[union-attr]
+            made = functools.partial(Pattern.mask, rows, cols, device=self.device, **parts), ()
         else:
             made = Pattern, (self.index, self.columns, self.rows, self.cols, self.coo, self.values)
         return (*made, {"out_degrees": self.out_degrees, "apart": self.apart}) if self.apart or self.out_degrees is not None else made
-
-
-def _of_parts(device: Any, rows: int, cols: int, parts: dict[str, Any]) -> Pattern:
-    with apart():
-        return Pattern._of_mask(_mask.described(Tensors(device), rows, cols, **parts))
 
 
 def remembered(pattern: Pattern, name: Any, make: Callable[[], T]) -> T:
